@@ -1,0 +1,75 @@
+//! A file per coding agent. An agent's adapter runs inside the holder, beside the PTY: it turns
+//! orders into keys and the agent's own signals into reports. The holder gives it an [`AgentIo`]
+//! and knows nothing of any agent.
+
+mod io;
+
+pub use io::{AgentIo, Desk, HookCall, HookReply, Keys, Reporter, Screen};
+
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, path::PathBuf};
+use vigie_core::id::{SessionId, SessionName};
+
+/// Which adapter runs a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentKind {
+    Claude,
+    Shell,
+    Demo,
+}
+
+/// Everything a holder needs to start a session's program; written to the session's folder before
+/// the holder is, mode 0600.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    pub session: SessionId,
+    pub name: SessionName,
+    pub kind: AgentKind,
+    /// The program to run; for `Demo` the holder's own binary is used.
+    pub program: PathBuf,
+    /// Arguments from the configuration, before the adapter's own.
+    pub args: Vec<String>,
+    /// Environment from the configuration, on top of a cleaned copy of the daemon's.
+    pub env: BTreeMap<String, String>,
+    pub cwd: PathBuf,
+    pub size: Size,
+    /// The agent's permission mode where it has one (Claude Code: `default`, `acceptEdits`, `plan`).
+    pub permission_mode: Option<String>,
+    pub conversation: Conversation,
+    /// The first report's number: 1, or one after the last of the run this one resumes.
+    pub first_seq: u64,
+    /// What shows in a plain shell that it waits for input: the end of its last line.
+    /// `None`: it is idle once nothing was printed for a while.
+    pub prompt_ends: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Size {
+    pub columns: u16,
+    pub rows: u16,
+}
+
+/// With which conversation of the agent the program starts. `id` is a UUID for Claude Code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "conversation", rename_all = "snake_case")]
+pub enum Conversation {
+    New { id: String },
+    Resume { id: String },
+}
+
+/// Where the holder takes hook calls: HTTP on loopback, with the session's own bearer token.
+#[derive(Clone, Debug)]
+pub struct HookAddress {
+    pub url: String,
+    pub token: String,
+}
+
+/// What to execute: the adapter's part of starting a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    /// The whole environment of the program.
+    pub env: BTreeMap<String, String>,
+}

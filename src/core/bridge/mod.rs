@@ -1,0 +1,220 @@
+//! The port of a chat service: say something, hear something. A bridge translates; it decides
+//! nothing and keeps nothing but the service's own matters.
+
+#[cfg(any(test, feature = "fake"))]
+pub mod fake;
+mod post;
+
+pub use post::{
+    Action, Body, Button, Card, CardKind, CardState, Decided, Document, Fact, Level, Part, Post,
+    Progress, Risk, Weight,
+};
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Timestamp,
+    id::{BridgeName, ChatId, DeliveryId, MessageId, SessionName, ThreadId},
+};
+
+/// Where people write: a chat of a service, or one thread of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Place {
+    pub bridge: BridgeName,
+    pub chat: ChatId,
+    /// `None`: the chat itself (Telegram: private chat or General; phone page: the main chat).
+    pub thread: Option<ThreadId>,
+}
+
+/// One thing a bridge is asked to do in a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "say", rename_all = "snake_case")]
+pub enum Say {
+    /// A new message.
+    Post { post: Post, reply_to: Option<MessageId> },
+    /// Replace what a message of ours shows.
+    Edit { message: MessageId, post: Post },
+    /// Mark a person's message. A later mark replaces the earlier one.
+    Mark { message: MessageId, mark: Mark },
+    /// Make the session's thread, or bring its title and state up to date. With `thread: None` in
+    /// the place it is made, and [`Said::thread`] is its id.
+    Thread { thread: ThreadState },
+}
+
+/// What a receipt shows on the person's own message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "mark", rename_all = "snake_case")]
+pub enum Mark {
+    /// 👀 It is written down. `words` says more when there is more to say
+    /// ("PD-285 takes it after this turn").
+    Stored { targets: Vec<SessionName>, words: Option<String> },
+    /// 👌 The agents have it.
+    Taken { targets: Vec<SessionName>, at: Timestamp },
+    /// Kept, and not sent to anybody yet.
+    Kept { why: String },
+    /// It will not be sent.
+    NotTaken { why: String },
+}
+
+/// A session's thread as a list of threads shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadState {
+    pub session: SessionName,
+    pub title: String,
+    pub state: SessionLook,
+    /// A few words after the state: "permission", "until 14:10", "exit status 137".
+    pub detail: Option<String>,
+    /// Since when the state holds.
+    pub since: Timestamp,
+}
+
+/// A session's state as a person sees it; the words are the look's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionLook {
+    Starting,
+    Idle,
+    Working,
+    Waiting,
+    NeedsDesk,
+    Limited,
+    Ended,
+    Lost,
+}
+
+/// A chat service as the core sees it.
+#[async_trait]
+pub trait Bridge: Send + Sync {
+    fn name(&self) -> BridgeName;
+
+    fn limits(&self) -> Limits;
+
+    /// Does `say` in `place`. After a crash the same `key` may come again: the service drops the
+    /// double if it can, and answers with the same [`Said`].
+    async fn say(&self, place: &Place, say: &Say, key: DeliveryId) -> Result<Said, SayError>;
+
+    /// Hands in what people write and tap, until `stop`. Acknowledges to the service only when
+    /// [`Inbox::accept`] has returned: from then on a crash loses nothing.
+    async fn hear(&self, inbox: &dyn Inbox, stop: CancellationToken) -> Result<(), Lost>;
+}
+
+/// What one message of the service can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub unit: TextUnit,
+    /// Longest text of one message, in `unit`.
+    pub text: usize,
+    /// Most styled parts of one message.
+    pub spans: usize,
+    /// More parts than this become the first part and a document.
+    pub parts: usize,
+    /// The bridge drops a repeated key itself, so an interrupted send is simply sent again.
+    pub repeats: Repeats,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextUnit {
+    Utf16,
+    Bytes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeats {
+    DroppedByService,
+    Shown,
+}
+
+/// What the service made of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    pub message: Option<MessageId>,
+    pub thread: Option<ThreadId>,
+}
+
+/// Carries the decision, so that no caller guesses it from a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SayError {
+    #[error("the service asks to wait {} s", after.as_secs())]
+    Later { after: Duration },
+    #[error("it is not known whether the service took it")]
+    InDoubt,
+    #[error("the service refuses it: {reason}")]
+    Never { reason: String },
+}
+
+/// Why hearing ended though nobody asked it to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Lost {
+    pub reason: String,
+}
+
+/// Where a bridge hands in what it heard.
+#[async_trait]
+pub trait Inbox: Send + Sync {
+    /// Returns once it is on disk. The same [`Heard::key`] again is accepted and changes nothing.
+    async fn accept(&self, heard: Heard) -> Result<Accepted, NotAccepted>;
+}
+
+/// What to tell the person at once where the service has a place for it (a tap's answer).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accepted {
+    pub notice: Option<String>,
+}
+
+/// It is not on disk: keep it and hand it in again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not written down: {reason}")]
+pub struct NotAccepted {
+    pub reason: String,
+}
+
+/// One thing a person did in a chat.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// Unique within the bridge and the same whenever the service tells it again.
+    pub key: String,
+    /// The service's own id of the person; names are never trusted.
+    pub from: String,
+    pub place: Place,
+    /// When the service says it was sent.
+    pub at: Timestamp,
+    pub what: HeardKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "heard", rename_all = "snake_case")]
+pub enum HeardKind {
+    Text {
+        message: MessageId,
+        text: String,
+        /// The message it answers, when the person said so.
+        reply_to: Option<MessageId>,
+        origin: TextOrigin,
+    },
+    Edited {
+        message: MessageId,
+        text: String,
+    },
+    /// A button of one of our messages.
+    Tap {
+        message: MessageId,
+        action: Action,
+    },
+    /// An emoji put on a message.
+    Reaction {
+        message: MessageId,
+        emoji: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TextOrigin {
+    Typed,
+    /// Somebody else's words, passed on: never a decision.
+    Forwarded,
+}

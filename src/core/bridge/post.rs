@@ -1,0 +1,221 @@
+//! What Vigie says, before any service's dialect: one Post, laid out by each bridge in its way;
+//! a bridge adds, drops and rewords nothing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    id::{GateCode, GateId, HeardId, HumanId, ProjectName, SessionId, SessionName},
+    text::Rich,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Post {
+    /// Whose words these are; `None`: Vigie's own. Agents cannot pose as Vigie, since the bridge shows this.
+    pub from: Option<SessionName>,
+    pub level: Level,
+    pub body: Body,
+}
+
+/// How much it may disturb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Only kept.
+    Log,
+    /// A silent message.
+    Note,
+    /// A person is needed now.
+    Ring,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "body", rename_all = "snake_case")]
+pub enum Body {
+    Text {
+        text: Rich,
+        /// Set when one text became several messages.
+        part: Option<Part>,
+        /// What a person can do about it (near misses, resume); empty for plain words.
+        buttons: Vec<Button>,
+    },
+    Card(Card),
+    Progress(Progress),
+    Document(Document),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Part {
+    /// From 1.
+    pub number: usize,
+    pub of: usize,
+}
+
+/// Text too long for messages, as a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Document {
+    /// A safe file name of our choice.
+    pub name: String,
+    pub text: String,
+    /// One line about it.
+    pub about: String,
+}
+
+/// What a session does right now; one message per turn, edited in place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The last lines, oldest first; the last is the current one.
+    pub lines: Vec<String>,
+    pub since: Timestamp,
+    /// `Some`: the turn is over and the message becomes this one line.
+    pub ended: Option<String>,
+    /// "Stop" and the like; empty once ended.
+    pub buttons: Vec<Button>,
+}
+
+/// Something that waits for a person, or waited.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Card {
+    pub gate: GateId,
+    pub code: GateCode,
+    pub kind: CardKind,
+    /// "asks to run a command that deletes files"; the session's name stands before it.
+    pub title: String,
+    pub opened: Timestamp,
+    /// Exactly what will run, be changed, is asked or is planned, hidden characters made visible.
+    pub content: Rich,
+    /// A unified diff, for edits; shown beside or instead of `content`.
+    pub diff: Option<String>,
+    pub warnings: Vec<String>,
+    pub facts: Vec<Fact>,
+    pub risk: Risk,
+    /// How to answer in words.
+    pub answer: String,
+    /// Empty once the card is no longer open.
+    pub buttons: Vec<Button>,
+    pub state: CardState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CardKind {
+    Permission,
+    Question,
+    Plan,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    Plain,
+    /// It changes or reaches more than the project.
+    Care,
+    /// It destroys or hides something: a tap or a bare word is not enough, the code must be typed.
+    Code,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum CardState {
+    Open,
+    /// Answered; the agent does not have it yet.
+    Answered(Decided),
+    /// Answered, and the agent has it since `taken`.
+    Taken {
+        decided: Decided,
+        taken: Timestamp,
+    },
+    /// Nobody here decided: answered at the desk, the asker is gone, time over.
+    Closed {
+        why: String,
+        at: Timestamp,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decided {
+    /// "Approved", "Denied", "Answered: SQLite, encrypted".
+    pub verdict: String,
+    pub by: HumanId,
+    pub at: Timestamp,
+    /// "the phone page", "the command line".
+    pub via: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    pub label: String,
+    pub value: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Button {
+    pub label: String,
+    /// A second, smaller line.
+    pub detail: Option<String>,
+    pub weight: Weight,
+    pub action: Action,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    Go,
+    Plain,
+    Risk,
+}
+
+/// What a tap means. Carries ids, so that a stale button can only mean what it meant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Action {
+    /// Allow a permission, or approve a plan.
+    Allow {
+        gate: GateId,
+    },
+    AllowForSession {
+        gate: GateId,
+    },
+    /// Approve a plan and let its edits through.
+    AllowWithEdits {
+        gate: GateId,
+    },
+    Deny {
+        gate: GateId,
+    },
+    /// The option at this position (from 0) of the question at that position.
+    Choose {
+        gate: GateId,
+        question: usize,
+        option: usize,
+    },
+    /// Send the kept message to this session.
+    SendTo {
+        heard: HeardId,
+        session: SessionId,
+    },
+    /// Start a session of that name and send the kept message to it.
+    StartAndSend {
+        heard: HeardId,
+        name: SessionName,
+        project: ProjectName,
+    },
+    /// Forget the kept message.
+    Drop {
+        heard: HeardId,
+    },
+    /// Send an edit that came too late as a message of its own.
+    SendEdit {
+        heard: HeardId,
+    },
+    Resume {
+        session: SessionId,
+    },
+    Interrupt {
+        session: SessionId,
+    },
+    /// Interrupt the turn so that what waits goes in now.
+    SendNow {
+        session: SessionId,
+    },
+}

@@ -1,0 +1,251 @@
+//! Ids and names: small types with one parser each, so that no bare string names a thing.
+
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+use ulid::Ulid;
+
+use crate::Timestamp;
+
+/// Why a text is no id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ParseIdError {
+    #[error("an id of this kind starts with `{0}`")]
+    Prefix(&'static str),
+    #[error("`{0}` is not 26 characters of an id")]
+    Body(String),
+}
+
+/// Declares an id: a prefix and 26 characters, the same in logs, over the wire and in the database.
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(into = "String", try_from = "String")]
+        pub struct $name(Ulid);
+
+        impl $name {
+            pub const PREFIX: &'static str = $prefix;
+
+            /// `random` is 80 bits of randomness; more is cut off.
+            pub fn from_parts(at: Timestamp, random: u128) -> Self {
+                let ms = u64::try_from(at.timestamp_millis()).unwrap_or_default();
+                Self(Ulid::from_parts(ms, random))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}{}", Self::PREFIX, self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = ParseIdError;
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
+                let body = text.strip_prefix(Self::PREFIX).ok_or(ParseIdError::Prefix(Self::PREFIX))?;
+                Ulid::from_string(body).map(Self).map_err(|_| ParseIdError::Body(body.into()))
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> Self {
+                id.to_string()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = ParseIdError;
+            fn try_from(text: String) -> Result<Self, ParseIdError> {
+                text.parse()
+            }
+        }
+    };
+}
+
+id!(/// One agent session for its whole life; never used again.
+    SessionId, "ses_");
+id!(/// One thing a person (or the desk) wants a session to read.
+    PromptId, "prm_");
+id!(/// One thing that waits for a human.
+    GateId, "gat_");
+id!(/// One thing that must reach one chat.
+    DeliveryId, "dlv_");
+id!(/// One thing heard from a chat.
+    HeardId, "hrd_");
+id!(/// One order from the daemon to a holder; the holder carries each out once.
+    OrderId, "ord_");
+id!(/// One standing permission a person gave ("for this session").
+    GrantId, "grt_");
+
+/// Declares a name that comes from outside and is compared as text.
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name!(/// A person from the configuration, by their short name there: `owner`.
+    HumanId);
+name!(/// A chat service as configured: `phone`, `telegram`.
+    BridgeName);
+name!(/// A service's own id of a chat.
+    ChatId);
+name!(/// A service's own id of a thread, topic or room-thread within a chat.
+    ThreadId);
+name!(/// A service's own id of one message within a chat.
+    MessageId);
+name!(/// An agent as configured: `claude`, `demo`.
+    AgentName);
+name!(/// A project as configured.
+    ProjectName);
+name!(/// The agent's own id of one request it waits on; unique within its session.
+    RequestId);
+name!(/// The agent's own id of one turn (Claude Code: `prompt_id`).
+    TurnId);
+
+/// The name people use for a session: a story key (`PD-285`) or a slug (`docs`, `hotfix-2`).
+/// Keeps the spelling it was made with; two names are the same session when [`SessionName::folded`] is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct SessionName(String);
+
+/// Why a text cannot name a session.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` cannot name a session: use letters, digits, `-`, `_` and `.`, at most 40, beginning with a letter or digit"
+)]
+pub struct BadSessionName(pub String);
+
+impl SessionName {
+    /// Longest name; longer ones do not fit a topic title beside its state.
+    pub const MAX: usize = 40;
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Lower case, for comparing.
+    pub fn folded(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+impl FromStr for SessionName {
+    type Err = BadSessionName;
+    fn from_str(text: &str) -> Result<Self, BadSessionName> {
+        let fits = text.len() <= Self::MAX
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+            && !text.eq_ignore_ascii_case("all");
+        if fits { Ok(Self(text.into())) } else { Err(BadSessionName(text.into())) }
+    }
+}
+
+impl fmt::Display for SessionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<SessionName> for String {
+    fn from(name: SessionName) -> Self {
+        name.0
+    }
+}
+
+impl TryFrom<String> for SessionName {
+    type Error = BadSessionName;
+    fn try_from(text: String) -> Result<Self, BadSessionName> {
+        text.parse()
+    }
+}
+
+/// Four letters a person can type: names an open gate. No `0 O 1 I L` and no vowels but `A E U`,
+/// so that nothing is misread and few words appear.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GateCode(String);
+
+impl GateCode {
+    const ALPHABET: &'static [u8; 28] = b"23456789ACDEFGHJKMNPQRTUVWXY";
+
+    /// Takes four characters out of `random`. The caller draws again while the code is in use.
+    pub fn from_random(mut random: u32) -> Self {
+        let base = u32::try_from(Self::ALPHABET.len()).expect("28 fits");
+        let letters = (0..4).map(|_| {
+            let at = usize::try_from(random % base).expect("below 28");
+            random /= base;
+            char::from(Self::ALPHABET[at])
+        });
+        Self(letters.collect())
+    }
+
+    /// Reads what a person typed: any case. `None` when it is no code.
+    pub fn parse(text: &str) -> Option<Self> {
+        let upper = text.to_ascii_uppercase();
+        (upper.len() == 4 && upper.bytes().all(|b| Self::ALPHABET.contains(&b)))
+            .then_some(Self(upper))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for GateCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_id_reads_back_as_itself(ms in 0_i64..4_000_000_000_000, random in any::<u128>()) {
+            let at = chrono::DateTime::from_timestamp_millis(ms).unwrap();
+            let id = SessionId::from_parts(at, random);
+            prop_assert_eq!(id.to_string().parse::<SessionId>().unwrap(), id);
+        }
+
+        #[test]
+        fn a_code_reads_back_in_any_case(random in any::<u32>()) {
+            let code = GateCode::from_random(random);
+            prop_assert_eq!(GateCode::parse(&code.as_str().to_lowercase()), Some(code));
+        }
+    }
+
+    #[test]
+    fn an_id_of_another_kind_is_refused() {
+        let id = PromptId::from_parts(Timestamp::default(), 7);
+        assert_eq!(id.to_string().parse::<SessionId>(), Err(ParseIdError::Prefix("ses_")));
+    }
+
+    #[test]
+    fn names_that_would_be_misread_are_refused() {
+        for bad in ["", "all", "ALL", "-x", "a b", "é", "a/b", &"x".repeat(41)] {
+            assert!(bad.parse::<SessionName>().is_err(), "{bad}");
+        }
+    }
+}

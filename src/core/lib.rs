@@ -1,0 +1,11 @@
+//! What Vigie decides. Facts and `now` go in, a new state and a list of things to do come out;
+//! there is no disk, network, clock or task in here, and the manifest keeps it so.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+pub mod agent;
+pub mod bridge;
+pub mod id;
+pub mod text;
+
+/// The instant an event happened, always UTC and always given, never asked for.
+pub type Timestamp = chrono::DateTime<chrono::Utc>;

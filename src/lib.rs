@@ -1,0 +1,3 @@
+//! The daemon as a library, so that tests run it in-process.
+
+pub mod agents;
