@@ -4,7 +4,12 @@
 
 pub mod agent;
 pub mod bridge;
+pub mod command;
+pub mod delivery;
+pub mod gate;
 pub mod id;
+pub mod prompt;
+pub mod session;
 pub mod text;
 
 /// The instant an event happened, always UTC and always given, never asked for.

@@ -1,0 +1,190 @@
+//! What a person can ask for at the command line or over the API, and what comes back.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent::PromptForm,
+    bridge::Place,
+    gate::Gate,
+    id::{AgentName, GateCode, GateId, HumanId, ProjectName, PromptId, SessionName},
+    session::Session,
+};
+
+/// Asked by a person who was let in already; `by` and `via` stand in the journal and on cards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub by: HumanId,
+    /// "the command line", "the phone page".
+    pub via: String,
+    pub what: Command,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    Start(Start),
+    Send {
+        session: String,
+        text: String,
+        form: PromptForm,
+    },
+    /// Interrupt the turn, context kept.
+    Stop {
+        session: String,
+    },
+    End {
+        session: String,
+    },
+    Kill {
+        session: String,
+    },
+    Resume {
+        session: String,
+    },
+    Answer {
+        code: String,
+        choice: String,
+    },
+    /// Nothing is asked; the state is read.
+    Sessions,
+    Waiting,
+    Status,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    pub name: String,
+    pub title: String,
+    /// `None`: the first project.
+    pub project: Option<String>,
+    /// `None`: the project's agent.
+    pub agent: Option<String>,
+    pub prompt: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    Started(Box<SessionView>),
+    /// Written down; `place` tells where in the line it stands (0: it goes in now).
+    Stored {
+        prompt: PromptId,
+        session: SessionName,
+        ahead: usize,
+    },
+    /// Ordered, with the words to show.
+    Done {
+        words: String,
+    },
+    Sessions(Vec<SessionView>),
+    Waiting(Vec<Gate>),
+    Status(Status),
+}
+
+/// A session and what belongs to it now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionView {
+    pub session: Session,
+    pub open_gates: Vec<(GateId, GateCode)>,
+    pub queued: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Status {
+    pub sessions: Vec<SessionView>,
+    pub waiting: Vec<Gate>,
+    pub pending_deliveries: usize,
+    pub failed_deliveries: Vec<String>,
+    /// Rows and files that could not be read, each a sentence.
+    pub problems: Vec<String>,
+}
+
+/// Why something was not done. The words are for a person; [`Refusal::hint`] says what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no session {name}")]
+    NoSession { name: String, near: Vec<String> },
+    #[error("{name} has ended")]
+    NotLive { name: SessionName },
+    #[error("{name} is running")]
+    StillLive { name: SessionName },
+    #[error("{name} has no conversation to go on with")]
+    NothingToResume { name: SessionName },
+    #[error("no project is called `{name}`")]
+    NoProject { name: String, known: Vec<ProjectName>, near: Vec<String> },
+    #[error("no agent is called `{name}`")]
+    NoAgent { name: String, known: Vec<AgentName>, near: Vec<String> },
+    #[error("nothing waits under the code {code}")]
+    NoGate { code: String, open: Vec<GateCode> },
+    #[error("`{choice}` is no answer to this")]
+    NoSuchChoice { choice: String, choices: Vec<String> },
+    #[error("{0}")]
+    AlreadyDecided(String),
+    #[error("this needs its code: {code}")]
+    NeedsCode { code: GateCode },
+    #[error("{0}")]
+    BadName(String),
+    #[error("the message is empty")]
+    EmptyText,
+    #[error("{name} has {queued} messages waiting, and more would only hide that")]
+    QueueFull { name: SessionName, queued: usize },
+    #[error("it could not be written down: {reason}")]
+    NotWritten { reason: String },
+    #[error("Vigie is stopping")]
+    Stopping,
+}
+
+impl Refusal {
+    /// What to do next.
+    pub fn hint(&self) -> Option<String> {
+        let list = |names: &[String]| names.join(", ");
+        match self {
+            Self::NoSession { near, .. } if !near.is_empty() => {
+                Some(format!("Did you mean {}?", list(near)))
+            }
+            Self::NoSession { .. } => {
+                Some("`vigie sessions` lists them; `vigie new NAME` starts one.".into())
+            }
+            Self::NotLive { name } => {
+                Some(format!("`vigie resume {name}` goes on with its conversation."))
+            }
+            Self::StillLive { name } => {
+                Some(format!("`vigie attach {name}` shows it, `vigie end {name}` ends it."))
+            }
+            Self::NothingToResume { name } => {
+                Some(format!("`vigie new {name}` starts afresh, without the old context."))
+            }
+            Self::NoProject { near, .. } | Self::NoAgent { near, .. } if !near.is_empty() => {
+                Some(format!("Did you mean {}?", list(near)))
+            }
+            Self::NoProject { known, .. } => {
+                Some(format!("Projects in the configuration: {}.", join(known)))
+            }
+            Self::NoAgent { known, .. } => {
+                Some(format!("Agents in the configuration: {}.", join(known)))
+            }
+            Self::NoGate { open, .. } if open.is_empty() => Some("Nothing waits for you.".into()),
+            Self::NoGate { open, .. } => Some(format!("Open codes: {}.", join(open))),
+            Self::NoSuchChoice { choices, .. } => Some(format!("Choices: {}.", list(choices))),
+            Self::NeedsCode { code } => Some(format!("Write: approve {code}")),
+            Self::QueueFull { name, .. } => {
+                Some(format!("`vigie stop {name}` interrupts the turn, so that they go in."))
+            }
+            Self::NotWritten { .. } => {
+                Some("Look at the disk of the data folder: `vigie doctor`.".into())
+            }
+            Self::AlreadyDecided(_) | Self::BadName(_) | Self::EmptyText | Self::Stopping => None,
+        }
+    }
+}
+
+fn join<T: std::fmt::Display>(items: &[T]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A message that waits for a person to say where it should go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    pub by: HumanId,
+    pub place: Place,
+    pub text: String,
+    pub form: PromptForm,
+}

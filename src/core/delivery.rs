@@ -1,0 +1,116 @@
+//! One thing that must reach one chat: a row in the outbox.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    bridge::{Mark, Post, ThreadState},
+    id::{BridgeName, ChatId, DeliveryId, HeardId, MessageId, SessionId, ThreadId},
+};
+
+/// A chat, or a session's thread in it; which thread that is may only be known later.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Target {
+    pub bridge: BridgeName,
+    pub chat: ChatId,
+    pub spot: Spot,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "spot", rename_all = "snake_case")]
+pub enum Spot {
+    /// The chat itself.
+    Main,
+    /// A thread the service already named.
+    Thread { thread: ThreadId },
+    /// The session's thread, once it is made.
+    Session { session: SessionId },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivery {
+    pub id: DeliveryId,
+    /// Order of making; nothing of one rank overtakes.
+    pub number: u64,
+    pub to: Target,
+    pub what: Outgoing,
+    pub rank: Rank,
+    /// The session it is about, so that a reply to it finds its way.
+    pub session: Option<SessionId>,
+    /// A newer one with the same key takes this one's place while it waits.
+    pub newest: Option<NewestOf>,
+    pub state: DeliveryState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+pub enum Outgoing {
+    Post {
+        post: Post,
+        reply_to: Option<MessageId>,
+    },
+    /// Replaces what that delivery shows; waits until it is sent.
+    Edit {
+        of: DeliveryId,
+        post: Post,
+    },
+    Mark {
+        message: MessageId,
+        mark: Mark,
+    },
+    Thread {
+        thread: ThreadState,
+    },
+}
+
+/// What goes first when a chat cannot take everything at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rank {
+    Gate,
+    Final,
+    Note,
+    Progress,
+}
+
+/// Things of which only the newest matters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "newest", rename_all = "snake_case")]
+pub enum NewestOf {
+    Receipt { heard: HeardId },
+    Thread { session: SessionId },
+    EditOf { delivery: DeliveryId },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "delivery", rename_all = "snake_case")]
+pub enum DeliveryState {
+    Due {
+        not_before: Option<Timestamp>,
+        tries: u32,
+    },
+    /// Handed to the bridge; after a crash it is not known whether the service took it.
+    InFlight {
+        tries: u32,
+    },
+    Sent {
+        message: Option<MessageId>,
+        at: Timestamp,
+    },
+    /// The service will never take it; said at the desk and in `status`.
+    Failed {
+        why: String,
+        at: Timestamp,
+    },
+    /// A newer one took its place.
+    Replaced,
+}
+
+impl DeliveryState {
+    pub fn is_pending(&self) -> bool {
+        match self {
+            Self::Due { .. } | Self::InFlight { .. } => true,
+            Self::Sent { .. } | Self::Failed { .. } | Self::Replaced => false,
+        }
+    }
+}

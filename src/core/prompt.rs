@@ -1,0 +1,62 @@
+//! What a person wants a session to read, from the moment it is written down until the agent
+//! says it has it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    agent::PromptForm,
+    bridge::Place,
+    id::{HeardId, HumanId, MessageId, OrderId, PromptId, SessionId},
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prompt {
+    pub id: PromptId,
+    pub session: SessionId,
+    /// Arrival order over all sessions; a person's clock never sorts.
+    pub number: u64,
+    pub text: String,
+    pub form: PromptForm,
+    pub by: HumanId,
+    /// The message it came in; `None` when it came over the command line.
+    pub message: Option<PromptMessage>,
+    pub state: PromptState,
+}
+
+/// A person's own message, for its receipts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptMessage {
+    pub heard: HeardId,
+    pub place: Place,
+    pub id: MessageId,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum PromptState {
+    Queued,
+    /// With the holder under this order; it may be typed at any moment, so its text is final.
+    Handed {
+        order: OrderId,
+        at: Timestamp,
+    },
+    /// The agent's own signal says it has it.
+    Taken {
+        at: Timestamp,
+    },
+    /// It will not reach the agent.
+    Refused {
+        why: String,
+        at: Timestamp,
+    },
+}
+
+impl PromptState {
+    pub fn is_open(&self) -> bool {
+        match self {
+            Self::Queued | Self::Handed { .. } => true,
+            Self::Taken { .. } | Self::Refused { .. } => false,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! One agent working on one story.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    agent::ExitStatus,
+    bridge::SessionLook,
+    id::{AgentName, DeliveryId, HumanId, ProjectName, SessionId, SessionName, TurnId},
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub id: SessionId,
+    pub name: SessionName,
+    /// What the story is about, in a few words; empty when nobody said.
+    pub title: String,
+    pub project: ProjectName,
+    pub agent: AgentName,
+    /// The folder it works in; the project's own until a worktree is made.
+    pub cwd: String,
+    pub worktree: Option<Worktree>,
+    pub created: Timestamp,
+    pub life: Life,
+    /// How many times its program was started; each start has a holder and a folder of its own.
+    pub run: u32,
+    /// The agent's own id of the conversation, with which it is resumed.
+    pub conversation: Option<String>,
+    /// The last report that is written down.
+    pub last_seq: u64,
+    pub turn: Option<Turn>,
+    /// The agent's last words, shortened, for lists.
+    pub last_words: Option<String>,
+    pub spent: Spent,
+}
+
+/// A git worktree made for a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worktree {
+    pub path: String,
+    pub branch: String,
+}
+
+/// Tokens and money as the agent counts them (list price), summed over its runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spent {
+    pub micro_usd: u64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// What the present run has counted so far: an agent's count restarts with its program.
+    pub run_micro_usd: u64,
+    pub run_input_tokens: u64,
+    pub run_output_tokens: u64,
+}
+
+impl Spent {
+    /// Takes over the running total of the present run.
+    pub fn update(&mut self, micro_usd: u64, input: u64, output: u64) {
+        self.micro_usd += micro_usd.saturating_sub(self.run_micro_usd);
+        self.input_tokens += input.saturating_sub(self.run_input_tokens);
+        self.output_tokens += output.saturating_sub(self.run_output_tokens);
+        (self.run_micro_usd, self.run_input_tokens, self.run_output_tokens) =
+            (micro_usd, input, output);
+    }
+
+    /// The program starts anew, and so does its count.
+    pub fn new_run(&mut self) {
+        (self.run_micro_usd, self.run_input_tokens, self.run_output_tokens) = (0, 0, 0);
+    }
+}
+
+/// One turn of the agent as the chat shows it: a progress message edited in place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    pub id: Option<TurnId>,
+    pub since: Timestamp,
+    pub lines: Vec<String>,
+    /// The progress messages, one a chat.
+    pub shown: Vec<DeliveryId>,
+    /// How many messages this turn has said.
+    pub finals: u32,
+}
+
+/// Where a session is in its life. "Waiting for a person" is not in here: it is working or idle
+/// with an open gate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "life", rename_all = "snake_case")]
+pub enum Life {
+    Starting {
+        since: Timestamp,
+    },
+    Idle {
+        since: Timestamp,
+    },
+    Working {
+        since: Timestamp,
+    },
+    NeedsDesk {
+        since: Timestamp,
+        why: String,
+    },
+    /// Its program left, as somebody wanted.
+    Ended {
+        at: Timestamp,
+        how: Ended,
+    },
+    /// Its program is gone though nobody wanted that.
+    Lost {
+        at: Timestamp,
+        why: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Ended {
+    /// By `/end` or `/kill`.
+    By { human: HumanId },
+    /// The program left by itself, without an error.
+    Itself,
+}
+
+impl Life {
+    pub fn is_live(&self) -> bool {
+        match self {
+            Self::Starting { .. }
+            | Self::Idle { .. }
+            | Self::Working { .. }
+            | Self::NeedsDesk { .. } => true,
+            Self::Ended { .. } | Self::Lost { .. } => false,
+        }
+    }
+
+    pub fn since(&self) -> Timestamp {
+        match self {
+            Self::Starting { since }
+            | Self::Idle { since }
+            | Self::Working { since }
+            | Self::NeedsDesk { since, .. } => *since,
+            Self::Ended { at, .. } | Self::Lost { at, .. } => *at,
+        }
+    }
+
+    pub fn look(&self) -> SessionLook {
+        match self {
+            Self::Starting { .. } => SessionLook::Starting,
+            Self::Idle { .. } => SessionLook::Idle,
+            Self::Working { .. } => SessionLook::Working,
+            Self::NeedsDesk { .. } => SessionLook::NeedsDesk,
+            Self::Ended { .. } => SessionLook::Ended,
+            Self::Lost { .. } => SessionLook::Lost,
+        }
+    }
+}
+
+/// What a person reads about how a program ended.
+pub fn exit_words(how: ExitStatus) -> String {
+    match how {
+        ExitStatus::Code { code } => format!("exit status {code}"),
+        ExitStatus::Signal { signal } => format!("signal {signal}"),
+        ExitStatus::Unknown => "nobody saw how".into(),
+    }
+}

@@ -1,0 +1,45 @@
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot};
+use vigie_core::{
+    bridge::{Accepted, Heard, Inbox, NotAccepted},
+    command::{Refusal, Reply, Request},
+};
+
+/// The handle: cheap to clone, and the only way in. Every answer comes after the commit.
+#[derive(Clone)]
+pub struct Hub {
+    mailbox: mpsc::Sender<Mail>,
+}
+
+/// What others put into the hub's mailbox and wait for.
+#[derive(Debug)]
+pub enum Mail {
+    Request { request: Request, answer: oneshot::Sender<Result<Reply, Refusal>> },
+    Heard { heard: Heard, answer: oneshot::Sender<Result<Accepted, NotAccepted>> },
+}
+
+impl Hub {
+    pub fn new(mailbox: mpsc::Sender<Mail>) -> Self {
+        Self { mailbox }
+    }
+
+    /// Carries out `request`; returns when it is written down.
+    pub async fn ask(&self, request: Request) -> Result<Reply, Refusal> {
+        let (answer, answered) = oneshot::channel();
+        self.mailbox
+            .send(Mail::Request { request, answer })
+            .await
+            .map_err(|_| Refusal::Stopping)?;
+        answered.await.map_err(|_| Refusal::Stopping)?
+    }
+}
+
+#[async_trait]
+impl Inbox for Hub {
+    async fn accept(&self, heard: Heard) -> Result<Accepted, NotAccepted> {
+        let stopping = || NotAccepted { reason: "Vigie is stopping".into() };
+        let (answer, answered) = oneshot::channel();
+        self.mailbox.send(Mail::Heard { heard, answer }).await.map_err(|_| stopping())?;
+        answered.await.map_err(|_| stopping())?
+    }
+}
