@@ -5,11 +5,14 @@
 pub mod agent;
 pub mod bridge;
 pub mod command;
+pub mod decide;
 pub mod delivery;
 pub mod gate;
 pub mod id;
+pub mod ids;
 pub mod prompt;
 pub mod session;
+pub mod state;
 pub mod text;
 
 /// The instant an event happened, always UTC and always given, never asked for.
