@@ -6,7 +6,10 @@ use crate::{
     agent::PromptForm,
     bridge::Place,
     gate::Gate,
-    id::{AgentName, DeliveryId, GateCode, GateId, HumanId, ProjectName, PromptId, SessionId, SessionName},
+    id::{
+        AgentName, DeliveryId, GateCode, GateId, HumanId, ProjectName, PromptId, SessionId,
+        SessionName,
+    },
     session::Session,
 };
 

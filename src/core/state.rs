@@ -12,8 +12,8 @@ use crate::{
     delivery::{Delivery, Spot, Target},
     gate::Gate,
     id::{
-        AgentName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, ProjectName, PromptId,
-        SessionId, ThreadId,
+        AgentName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
+        ProjectName, PromptId, SessionId, ThreadId,
     },
     prompt::Prompt,
     route::StoryPattern,
@@ -260,7 +260,10 @@ impl State {
                 }
             },
             Row::Thread(row) => {
-                self.threads.insert((row.session, row.bridge.clone(), row.chat.clone()), row.thread.clone());
+                self.threads.insert(
+                    (row.session, row.bridge.clone(), row.chat.clone()),
+                    row.thread.clone(),
+                );
             }
             Row::Focus(row) => {
                 let key = (row.place.clone(), row.human.clone());
@@ -290,7 +293,8 @@ impl State {
 
     /// The session that goes by this name: the live one, else the last that did.
     pub fn session_named(&self, name: &str) -> Option<&Session> {
-        let matching = || self.sessions.values().filter(|s| s.name.as_str().eq_ignore_ascii_case(name));
+        let matching =
+            || self.sessions.values().filter(|s| s.name.as_str().eq_ignore_ascii_case(name));
         matching().find(|s| s.life.is_live()).or_else(|| matching().next_back())
     }
 
@@ -315,13 +319,16 @@ impl State {
         let thread = place.thread.as_ref()?;
         self.threads
             .iter()
-            .find(|((_, bridge, chat), id)| *bridge == place.bridge && *chat == place.chat && *id == thread)
+            .find(|((_, bridge, chat), id)| {
+                *bridge == place.bridge && *chat == place.chat && *id == thread
+            })
             .map(|((session, ..), _)| *session)
     }
 
     /// Where a delivery goes right now; `None` while its thread is not made yet.
     pub fn place_of(&self, target: &Target) -> Option<Place> {
-        let place = |thread| Place { bridge: target.bridge.clone(), chat: target.chat.clone(), thread };
+        let place =
+            |thread| Place { bridge: target.bridge.clone(), chat: target.chat.clone(), thread };
         match &target.spot {
             Spot::Main => Some(place(None)),
             Spot::Thread { thread } => Some(place(Some(thread.clone()))),

@@ -10,14 +10,22 @@ impl Work<'_> {
             self.show_thread(session.id);
             self.effect(match session.launching.clone() {
                 Some(how) => Effect::Launch { session: Box::new(session), how },
-                None => Effect::Reconnect { session: session.id, run: session.run, after: session.last_seq },
+                None => Effect::Reconnect {
+                    session: session.id,
+                    run: session.run,
+                    after: session.last_seq,
+                },
             });
         }
     }
 
     /// Found in flight means: the daemon died between handing it over and hearing what came of it.
     fn settle_in_flight(&mut self) {
-        let flying = self.state.deliveries.values().filter(|d| matches!(d.state, DeliveryState::InFlight { .. }));
+        let flying = self
+            .state
+            .deliveries
+            .values()
+            .filter(|d| matches!(d.state, DeliveryState::InFlight { .. }));
         for mut delivery in flying.cloned().collect::<Vec<_>>() {
             let DeliveryState::InFlight { tries } = delivery.state else { continue };
             delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);

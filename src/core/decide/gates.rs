@@ -10,7 +10,7 @@ use crate::{
         Action, Body, Button, Card, CardKind, CardState, Decided, Level, Mark, Post, Risk, Weight,
     },
     command::Refusal,
-    delivery::{Rank, Spot, Target},
+    delivery::{Rank, Target},
     gate::{Answer, Gate, GateState, Shown, TooLate},
     id::{DeliveryId, GateId, HumanId, OrderId, RequestId, SessionId},
     risk,
@@ -21,14 +21,23 @@ use crate::{
 /// An answer as it came in, before the gate says what it means.
 #[derive(Clone, Debug)]
 pub(super) enum Given {
-    Allow { code_typed: bool },
-    AllowForSession { code_typed: bool },
+    Allow {
+        code_typed: bool,
+    },
+    AllowForSession {
+        code_typed: bool,
+    },
     AllowWithEdits,
-    Deny { reason: Option<String> },
+    Deny {
+        reason: Option<String>,
+    },
     /// Options by number from 1, of the first question that is still open.
     Numbers(Vec<usize>),
     /// One option of one question, by positions from 0.
-    Option { question: usize, option: usize },
+    Option {
+        question: usize,
+        option: usize,
+    },
     /// A person's own words.
     Words(String),
 }
@@ -53,7 +62,13 @@ pub(super) struct Who {
 }
 
 impl Work<'_> {
-    pub(super) fn open_gate(&mut self, session: SessionId, run: u32, request: RequestId, ask: Asked) {
+    pub(super) fn open_gate(
+        &mut self,
+        session: SessionId,
+        run: u32,
+        request: RequestId,
+        ask: Asked,
+    ) {
         let known = |g: &Gate| g.session == session && g.run == run && g.request == request;
         if self.state.gates.values().any(known) {
             return;
@@ -84,13 +99,19 @@ impl Work<'_> {
         gate.cards = self.post_cards(&gate);
         self.put(Row::Gate(gate.clone()));
         let about = About { session: Some(session), gate: Some(gate.id), human: None };
-        self.journal("gate_opened", about, json!({ "code": gate.code, "title": gate.shown.title, "digest": gate.shown.digest }));
+        self.journal(
+            "gate_opened",
+            about,
+            json!({ "code": gate.code, "title": gate.shown.title, "digest": gate.shown.digest }),
+        );
         self.show_thread(session);
     }
 
     /// One card a chat. What does not fit on the card goes before it as a document, whole.
     fn post_cards(&mut self, gate: &Gate) -> Vec<DeliveryId> {
-        let Some(name) = self.state.sessions.get(&gate.session).map(|s| s.name.clone()) else { return Vec::new() };
+        let Some(name) = self.state.sessions.get(&gate.session).map(|s| s.name.clone()) else {
+            return Vec::new();
+        };
         let chats = self.state.rules.chats.clone();
         let cards = chats.iter().map(|chat| {
             let mut post = self.card_post(gate);
@@ -99,7 +120,9 @@ impl Work<'_> {
             if let (Body::Card(card), Some(mut document)) = (&mut post.body, fitted.document) {
                 document.about = format!("{name} {}, whole", gate.shown.title);
                 card.content = fitted.parts.into_iter().next().unwrap_or_default();
-                card.warnings.push("It is longer than one message: the document above shows all of it.".into());
+                card.warnings.push(
+                    "It is longer than one message: the document above shows all of it.".into(),
+                );
                 self.post_document(chat, gate.session, &name, document, Level::Note);
             }
             self.post_in(chat, gate.session, post, Rank::Gate)
@@ -113,7 +136,9 @@ impl Work<'_> {
         let state = match &gate.state {
             GateState::Open => CardState::Open,
             GateState::Answered { answer, .. } => CardState::Answered(self.decided(answer)),
-            GateState::Taken { answer, at } => CardState::Taken { decided: self.decided(answer), taken: *at },
+            GateState::Taken { answer, at } => {
+                CardState::Taken { decided: self.decided(answer), taken: *at }
+            }
             GateState::Closed { why, at } => CardState::Closed { why: why.clone(), at: *at },
         };
         let shown = gate.shown.clone();
@@ -139,8 +164,16 @@ impl Work<'_> {
     }
 
     fn decided(&self, answer: &Answer) -> Decided {
-        let by = answer.by.as_ref().map_or_else(|| "the deadline".to_owned(), |human| self.state.name_of(human));
-        Decided { verdict: answer.verdict.clone(), by: HumanId::new(by), at: answer.at, via: answer.via.clone() }
+        let by = answer
+            .by
+            .as_ref()
+            .map_or_else(|| "the deadline".to_owned(), |human| self.state.name_of(human));
+        Decided {
+            verdict: answer.verdict.clone(),
+            by: HumanId::new(by),
+            at: answer.at,
+            via: answer.via.clone(),
+        }
     }
 
     /// The cards show what became of the gate.
@@ -158,12 +191,22 @@ impl Work<'_> {
     }
 
     /// Takes an answer. The words tell whoever answered what it did.
-    pub(super) fn answer_gate(&mut self, id: GateId, given: Given, who: &Who) -> Result<String, Refusal> {
+    pub(super) fn answer_gate(
+        &mut self,
+        id: GateId,
+        given: Given,
+        who: &Who,
+    ) -> Result<String, Refusal> {
         let Some(mut gate) = self.state.gates.get(&id).cloned() else {
-            return Err(Refusal::AlreadyDecided("That was decided long ago. Your answer changed nothing.".into()));
+            return Err(Refusal::AlreadyDecided(
+                "That was decided long ago. Your answer changed nothing.".into(),
+            ));
         };
         if self.state.rules.people.get(&who.human).is_none_or(|p| p.role < Role::Approver) {
-            return Err(Refusal::AlreadyDecided(format!("{} may not answer this.", self.state.name_of(&who.human))));
+            return Err(Refusal::AlreadyDecided(format!(
+                "{} may not answer this.",
+                self.state.name_of(&who.human)
+            )));
         }
         self.refuse_if_over(&gate)?;
         let decision = match decision(&mut gate, given)? {
@@ -190,7 +233,9 @@ impl Work<'_> {
     fn refuse_if_over(&self, gate: &Gate) -> Result<(), Refusal> {
         let over = match &gate.state {
             GateState::Open => return Ok(()),
-            GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => TooLate::Decided(answer.clone()),
+            GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
+                TooLate::Decided(answer.clone())
+            }
             GateState::Closed { why, at } => TooLate::Closed { why: why.clone(), at: *at },
         };
         Err(Refusal::AlreadyDecided(self.too_late_words(&over)))
@@ -217,32 +262,55 @@ impl Work<'_> {
     fn settle_with(&mut self, mut gate: Gate, answer: Answer) {
         let (session, human) = (gate.session, answer.by.clone());
         let detail = json!({ "code": gate.code, "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest });
-        let what = OrderKind::Answer { request: gate.request.clone(), decision: answer.decision.clone() };
+        let what =
+            OrderKind::Answer { request: gate.request.clone(), decision: answer.decision.clone() };
         let order = self.ids.make(OrderId::from_parts);
         if gate.decide(answer, order).is_err() {
             return;
         }
         self.put(Row::Gate(gate.clone()));
-        self.effect(super::Effect::Order { session, run: gate.run, order: crate::agent::Order { id: order, what } });
-        self.journal("gate_answered", About { session: Some(session), gate: Some(gate.id), human }, detail);
+        self.effect(super::Effect::Order {
+            session,
+            run: gate.run,
+            order: crate::agent::Order { id: order, what },
+        });
+        self.journal(
+            "gate_answered",
+            About { session: Some(session), gate: Some(gate.id), human },
+            detail,
+        );
         self.update_cards(&gate);
     }
 
     /// The agent says a request is over.
-    pub(super) fn settled(&mut self, session: SessionId, run: u32, request: &RequestId, how: &Settled) {
+    pub(super) fn settled(
+        &mut self,
+        session: SessionId,
+        run: u32,
+        request: &RequestId,
+        how: &Settled,
+    ) {
         let matching = |g: &&Gate| g.session == session && g.run == run && g.request == *request;
         let Some(mut gate) = self.state.gates.values().find(matching).cloned() else { return };
         let now = self.now;
         let closed = |why: &str| GateState::Closed { why: why.into(), at: now };
         gate.state = match (gate.state, how) {
-            (GateState::Answered { answer, .. }, Settled::Ours) => GateState::Taken { answer, at: now },
-            (GateState::Open | GateState::Answered { .. }, Settled::AtDesk { allowed }) => closed(match allowed {
-                AtDesk::Allowed => "Approved at the desk",
-                AtDesk::Denied => "Denied at the desk",
-                AtDesk::Unknown => "Answered at the desk",
-            }),
-            (GateState::Open, Settled::Gone | Settled::Ours) => closed("The agent is no longer waiting"),
-            (GateState::Answered { .. }, Settled::Gone) => closed("The agent gave up waiting before it had the answer"),
+            (GateState::Answered { answer, .. }, Settled::Ours) => {
+                GateState::Taken { answer, at: now }
+            }
+            (GateState::Open | GateState::Answered { .. }, Settled::AtDesk { allowed }) => {
+                closed(match allowed {
+                    AtDesk::Allowed => "Approved at the desk",
+                    AtDesk::Denied => "Denied at the desk",
+                    AtDesk::Unknown => "Answered at the desk",
+                })
+            }
+            (GateState::Open, Settled::Gone | Settled::Ours) => {
+                closed("The agent is no longer waiting")
+            }
+            (GateState::Answered { .. }, Settled::Gone) => {
+                closed("The agent gave up waiting before it had the answer")
+            }
             (over @ (GateState::Taken { .. } | GateState::Closed { .. }), _) => {
                 gate.state = over;
                 return;
@@ -288,7 +356,11 @@ impl Work<'_> {
     }
 
     /// Says on the person's own message what their answer did.
-    pub(super) fn mark_answer(&mut self, message: &crate::prompt::PromptMessage, result: &Result<String, Refusal>) {
+    pub(super) fn mark_answer(
+        &mut self,
+        message: &crate::prompt::PromptMessage,
+        result: &Result<String, Refusal>,
+    ) {
         let mark = match result {
             Ok(words) => Mark::Stored { targets: Vec::new(), words: Some(words.clone()) },
             Err(refusal) => Mark::NotTaken { why: refusal.sentence() },
@@ -300,7 +372,12 @@ impl Work<'_> {
     pub(super) fn list_gates(&mut self, place: &crate::bridge::Place, gates: &[GateId]) {
         let mut text = Rich::plain("More than one thing waits. Which one? Nothing was decided.\n");
         for gate in gates.iter().filter_map(|id| self.state.gates.get(id)) {
-            let name = self.state.sessions.get(&gate.session).map(|s| s.name.to_string()).unwrap_or_default();
+            let name = self
+                .state
+                .sessions
+                .get(&gate.session)
+                .map(|s| s.name.to_string())
+                .unwrap_or_default();
             text.push(gate.code.as_str(), Some(Style::Code));
             text.push(&format!("  {name} {}\n", gate.shown.title), None);
         }
@@ -313,7 +390,11 @@ impl Work<'_> {
 fn decision(gate: &mut Gate, given: Given) -> Result<Option<Decision>, Refusal> {
     let needs_code = gate.shown.risk == Risk::Code;
     let coded = |typed: bool| {
-        if needs_code && !typed { Err(Refusal::NeedsCode { code: gate.code.clone() }) } else { Ok(()) }
+        if needs_code && !typed {
+            Err(Refusal::NeedsCode { code: gate.code.clone() })
+        } else {
+            Ok(())
+        }
     };
     let wrong = |choice: &str, choices: &[&str]| Refusal::NoSuchChoice {
         choice: choice.into(),
@@ -331,16 +412,29 @@ fn decision(gate: &mut Gate, given: Given) -> Result<Option<Decision>, Refusal> 
             }
             Ok(Some(Decision::Allow { scope: Scope::Session }))
         }
-        (Asked::Plan { .. }, Given::Allow { .. }) => Ok(Some(Decision::Plan { accept_edits: AcceptEdits::No })),
-        (Asked::Plan { .. }, Given::AllowWithEdits) => Ok(Some(Decision::Plan { accept_edits: AcceptEdits::Yes })),
+        (Asked::Plan { .. }, Given::Allow { .. }) => {
+            Ok(Some(Decision::Plan { accept_edits: AcceptEdits::No }))
+        }
+        (Asked::Plan { .. }, Given::AllowWithEdits) => {
+            Ok(Some(Decision::Plan { accept_edits: AcceptEdits::Yes }))
+        }
         // Anything but a yes to a plan is what should change in it.
-        (Asked::Plan { .. }, Given::Words(words)) => Ok(Some(Decision::Deny { reason: Some(words) })),
+        (Asked::Plan { .. }, Given::Words(words)) => {
+            Ok(Some(Decision::Deny { reason: Some(words) }))
+        }
         (_, Given::Deny { reason }) => Ok(Some(Decision::Deny { reason })),
-        (Asked::Questions { questions }, Given::Words(words)) => Ok(pick(&questions.clone(), &mut gate.picked, None, words)),
+        (Asked::Questions { questions }, Given::Words(words)) => {
+            Ok(pick(&questions.clone(), &mut gate.picked, None, words))
+        }
         (Asked::Questions { questions }, Given::Option { question, option }) => {
             let questions = questions.clone();
-            let label = questions.get(question).and_then(|q| q.options.get(option)).map(|o| o.label.clone());
-            let label = label.ok_or_else(|| wrong(&format!("option {}", option + 1), &["the options on the card"]))?;
+            let label = questions
+                .get(question)
+                .and_then(|q| q.options.get(option))
+                .map(|o| o.label.clone());
+            let label = label.ok_or_else(|| {
+                wrong(&format!("option {}", option + 1), &["the options on the card"])
+            })?;
             Ok(pick(&questions, &mut gate.picked, Some(question), label))
         }
         (Asked::Questions { questions }, Given::Numbers(numbers)) => {
@@ -349,24 +443,38 @@ fn decision(gate: &mut Gate, given: Given) -> Result<Option<Decision>, Refusal> 
             let labels = questions.get(at).map(|q| labels(q, &numbers)).unwrap_or_default();
             match labels {
                 Some(text) => Ok(pick(&questions, &mut gate.picked, Some(at), text)),
-                None => Err(wrong(&join_numbers(&numbers), &["the numbers on the card", "your own words"])),
+                None => Err(wrong(
+                    &join_numbers(&numbers),
+                    &["the numbers on the card", "your own words"],
+                )),
             }
         }
         // "yes" and "ok" are words like any other to a question.
-        (Asked::Questions { questions }, Given::Allow { .. } | Given::AllowForSession { .. } | Given::AllowWithEdits) => {
-            Ok(pick(&questions.clone(), &mut gate.picked, None, "Yes".into()))
-        }
-        (Asked::Permission { .. }, Given::AllowWithEdits | Given::Numbers(_) | Given::Option { .. } | Given::Words(_)) => {
-            Err(wrong("that", &["approve", "deny"]))
-        }
-        (Asked::Plan { .. }, Given::AllowForSession { .. } | Given::Numbers(_) | Given::Option { .. }) => {
-            Err(wrong("that", &["approve", "approve and accept its edits", "your own words to change it"]))
-        }
+        (
+            Asked::Questions { questions },
+            Given::Allow { .. } | Given::AllowForSession { .. } | Given::AllowWithEdits,
+        ) => Ok(pick(&questions.clone(), &mut gate.picked, None, "Yes".into())),
+        (
+            Asked::Permission { .. },
+            Given::AllowWithEdits | Given::Numbers(_) | Given::Option { .. } | Given::Words(_),
+        ) => Err(wrong("that", &["approve", "deny"])),
+        (
+            Asked::Plan { .. },
+            Given::AllowForSession { .. } | Given::Numbers(_) | Given::Option { .. },
+        ) => Err(wrong(
+            "that",
+            &["approve", "approve and accept its edits", "your own words to change it"],
+        )),
     }
 }
 
 /// Notes one answer; all of them make the decision.
-fn pick(questions: &[Question], picked: &mut Vec<Option<String>>, at: Option<usize>, text: String) -> Option<Decision> {
+fn pick(
+    questions: &[Question],
+    picked: &mut Vec<Option<String>>,
+    at: Option<usize>,
+    text: String,
+) -> Option<Decision> {
     picked.resize(questions.len().max(1), None);
     let at = at.or_else(|| picked.iter().position(Option::is_none)).unwrap_or(0);
     picked[at] = Some(text);
@@ -378,7 +486,9 @@ fn labels(question: &Question, numbers: &[usize]) -> Option<String> {
     if numbers.is_empty() || (numbers.len() > 1 && !question.multiple) {
         return None;
     }
-    let label = |number: &usize| number.checked_sub(1).and_then(|at| question.options.get(at)).map(|o| o.label.clone());
+    let label = |number: &usize| {
+        number.checked_sub(1).and_then(|at| question.options.get(at)).map(|o| o.label.clone())
+    };
     numbers.iter().map(label).collect::<Option<Vec<_>>>().map(|labels| labels.join(", "))
 }
 
@@ -388,7 +498,8 @@ fn join_numbers(numbers: &[usize]) -> String {
 
 fn verdict(decision: &Decision) -> String {
     match decision {
-        Decision::Allow { scope: Scope::Once } | Decision::Plan { accept_edits: AcceptEdits::No } => "Approved".into(),
+        Decision::Allow { scope: Scope::Once }
+        | Decision::Plan { accept_edits: AcceptEdits::No } => "Approved".into(),
         Decision::Allow { scope: Scope::Session } => "Approved for this session".into(),
         Decision::Plan { accept_edits: AcceptEdits::Yes } => "Approved, edits accepted".into(),
         Decision::Deny { reason: None } => "Denied".into(),
@@ -420,19 +531,36 @@ fn shown(ask: &Asked, cwd: &str) -> Shown {
             }
         }
         Asked::Questions { questions } => {
-            let title = if questions.len() == 1 { "asks you".into() } else { format!("asks you {} things", questions.len()) };
+            let title = if questions.len() == 1 {
+                "asks you".into()
+            } else {
+                format!("asks you {} things", questions.len())
+            };
             plain_shown(CardKind::Question, title, questions_text(questions), ask, cwd)
         }
-        Asked::Plan { plan } => {
-            plain_shown(CardKind::Plan, "proposes a plan".into(), text::markdown(&text::mask(plan).text), ask, cwd)
-        }
+        Asked::Plan { plan } => plain_shown(
+            CardKind::Plan,
+            "proposes a plan".into(),
+            text::markdown(&text::mask(plan).text),
+            ask,
+            cwd,
+        ),
     }
 }
 
 fn plain_shown(kind: CardKind, title: String, content: Rich, ask: &Asked, cwd: &str) -> Shown {
     let input = serde_json::to_value(ask).unwrap_or_default();
     let digest = risk::describe("", &input, cwd).digest;
-    Shown { kind, title, content, diff: None, warnings: Vec::new(), facts: Vec::new(), risk: Risk::Plain, digest }
+    Shown {
+        kind,
+        title,
+        content,
+        diff: None,
+        warnings: Vec::new(),
+        facts: Vec::new(),
+        risk: Risk::Plain,
+        digest,
+    }
 }
 
 fn questions_text(questions: &[Question]) -> Rich {
@@ -443,7 +571,10 @@ fn questions_text(questions: &[Question]) -> Rich {
         }
         text.push(&text::reveal(&question.text).text.text, Some(Style::Bold));
         for (number, option) in question.options.iter().enumerate() {
-            text.push(&format!("\n{}. {}", number + 1, text::reveal(&option.label).text.text), None);
+            text.push(
+                &format!("\n{}. {}", number + 1, text::reveal(&option.label).text.text),
+                None,
+            );
             if !option.description.is_empty() {
                 text.push(&format!(": {}", text::reveal(&option.description).text.text), None);
             }
@@ -471,28 +602,42 @@ fn answer_rule(gate: &Gate) -> String {
 
 fn buttons(gate: &Gate) -> Vec<Button> {
     let id = gate.id;
-    let button = |label: &str, weight, action| Button { label: label.into(), detail: None, weight, action };
+    let button =
+        |label: &str, weight, action| Button { label: label.into(), detail: None, weight, action };
     let deny = |label| button(label, Weight::Plain, Action::Deny { gate: id });
     match &gate.ask {
         Asked::Permission { .. } if gate.shown.risk == Risk::Code => vec![deny("Deny")],
         Asked::Permission { can_remember, .. } => {
-            let mut all = vec![deny("Deny"), button("Approve", Weight::Go, Action::Allow { gate: id })];
+            let mut all =
+                vec![deny("Deny"), button("Approve", Weight::Go, Action::Allow { gate: id })];
             if *can_remember {
-                all.push(button("For this session", Weight::Plain, Action::AllowForSession { gate: id }));
+                all.push(button(
+                    "For this session",
+                    Weight::Plain,
+                    Action::AllowForSession { gate: id },
+                ));
             }
             all
         }
         Asked::Plan { .. } => vec![
-            button("Approve, and accept its edits", Weight::Go, Action::AllowWithEdits { gate: id }),
+            button(
+                "Approve, and accept its edits",
+                Weight::Go,
+                Action::AllowWithEdits { gate: id },
+            ),
             button("Approve", Weight::Plain, Action::Allow { gate: id }),
             deny("Keep planning"),
         ],
         Asked::Questions { questions } => {
-            let open = questions.iter().enumerate().filter(|(at, _)| gate.picked.get(*at).is_none_or(Option::is_none));
+            let open = questions
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| gate.picked.get(*at).is_none_or(Option::is_none));
             let options = open.flat_map(|(question, q)| {
                 q.options.iter().enumerate().map(move |(option, choice)| Button {
                     label: text::reveal(&choice.label).text.text,
-                    detail: (!choice.description.is_empty()).then(|| text::reveal(&choice.description).text.text),
+                    detail: (!choice.description.is_empty())
+                        .then(|| text::reveal(&choice.description).text.text),
                     weight: Weight::Plain,
                     action: Action::Choose { gate: id, question, option },
                 })
@@ -501,4 +646,3 @@ fn buttons(gate: &Gate) -> Vec<Button> {
         }
     }
 }
-

@@ -87,7 +87,13 @@ impl Work<'_> {
         HeardOutcome::Stranger
     }
 
-    fn heard_from(&mut self, id: HeardId, human: HumanId, heard: &Heard, facts: Facts) -> HeardOutcome {
+    fn heard_from(
+        &mut self,
+        id: HeardId,
+        human: HumanId,
+        heard: &Heard,
+        facts: Facts,
+    ) -> HeardOutcome {
         let role = self.state.rules.people.get(&human).map_or(Role::Viewer, |person| person.role);
         let via = via_words(&heard.place.bridge);
         match &heard.what {
@@ -106,14 +112,15 @@ impl Work<'_> {
                     age,
                 };
                 if role < Role::Talker {
-                    self.mark(&message.receipt(vec![]), Mark::NotTaken { why: "you may look, not write".into() });
+                    self.mark(
+                        &message.receipt(vec![]),
+                        Mark::NotTaken { why: "you may look, not write".into() },
+                    );
                     return HeardOutcome::Handled;
                 }
                 self.text(message)
             }
-            HeardKind::Edited { text, .. } => {
-                self.edited(id, &human, &heard.place, text, facts)
-            }
+            HeardKind::Edited { text, .. } => self.edited(id, &human, &heard.place, text, facts),
             HeardKind::Tap { action, .. } => {
                 let notice = if role < Role::Talker {
                     "You may look, not answer.".into()
@@ -152,8 +159,12 @@ impl Work<'_> {
             Action::AllowForSession { gate } => {
                 words_of(self.answer_gate(*gate, Given::AllowForSession { code_typed: false }, who))
             }
-            Action::AllowWithEdits { gate } => words_of(self.answer_gate(*gate, Given::AllowWithEdits, who)),
-            Action::Deny { gate } => words_of(self.answer_gate(*gate, Given::Deny { reason: None }, who)),
+            Action::AllowWithEdits { gate } => {
+                words_of(self.answer_gate(*gate, Given::AllowWithEdits, who))
+            }
+            Action::Deny { gate } => {
+                words_of(self.answer_gate(*gate, Given::Deny { reason: None }, who))
+            }
             Action::Choose { gate, question, option } => {
                 let given = Given::Option { question: *question, option: *option };
                 words_of(self.answer_gate(*gate, given, who))
@@ -175,7 +186,9 @@ impl Work<'_> {
             Action::Drop { heard } => self.drop_kept(*heard),
             Action::SendEdit { heard } => self.send_kept_to_its_own(*heard),
             Action::Resume { session } => {
-                let words = self.resume(*session).map(|()| format!("{} goes on.", self.session_name(*session)));
+                let words = self
+                    .resume(*session)
+                    .map(|()| format!("{} goes on.", self.session_name(*session)));
                 words_of(words)
             }
             Action::Interrupt { session } | Action::SendNow { session } => {
@@ -210,9 +223,13 @@ impl Work<'_> {
         });
         match self.queue(session, &kept.text, kept.form, &kept.by, message) {
             Ok(prompt) => {
-                let outcome = HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
+                let outcome =
+                    HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
                 self.put(Row::Heard(HeardRow { outcome, ..row }));
-                self.close_question(&kept.asked.map(|of| (of, target_of(&kept.place))), &format!("Sent to {}.", target.name));
+                self.close_question(
+                    &kept.asked.map(|of| (of, target_of(&kept.place))),
+                    &format!("Sent to {}.", target.name),
+                );
                 format!("Sent to {}.", target.name)
             }
             Err(refusal) => words_of(Err(refusal)),
@@ -224,7 +241,8 @@ impl Work<'_> {
             return "That message is already sent or dropped. Nothing was done.".into();
         };
         if let Some(message) = row.message.clone() {
-            let receipt = PromptMessage { heard, place: row.place.clone(), id: message, targets: vec![] };
+            let receipt =
+                PromptMessage { heard, place: row.place.clone(), id: message, targets: vec![] };
             self.mark(&receipt, Mark::NotTaken { why: "dropped, as you wished".into() });
         }
         self.put(Row::Heard(HeardRow { outcome: HeardOutcome::Handled, ..row }));
@@ -257,7 +275,14 @@ impl Work<'_> {
 
     /// An edit replaces what still waits; what an agent already has is never sent a second time
     /// by itself.
-    fn edited(&mut self, id: HeardId, by: &HumanId, place: &Place, text: &str, facts: Facts) -> HeardOutcome {
+    fn edited(
+        &mut self,
+        id: HeardId,
+        by: &HumanId,
+        place: &Place,
+        text: &str,
+        facts: Facts,
+    ) -> HeardOutcome {
         let Some(original) = facts.heard else { return HeardOutcome::Handled };
         let receipt = original.message.clone().map(|message| PromptMessage {
             heard: original.id,
@@ -266,13 +291,17 @@ impl Work<'_> {
             targets: vec![],
         });
         let HeardOutcome::Routed { prompts, sessions } = &original.outcome else {
-            if let (HeardOutcome::Kept { kept }, Some(message)) = (&original.outcome, &original.message) {
+            if let (HeardOutcome::Kept { kept }, Some(message)) =
+                (&original.outcome, &original.message)
+            {
                 return self.edited_kept(&original, kept, message.clone(), text);
             }
             return HeardOutcome::Handled;
         };
-        let waiting: Vec<_> = self.state.prompts.values().filter(|p| prompts.contains(&p.id)).cloned().collect();
-        let untouched = waiting.len() == prompts.len() && waiting.iter().all(|p| p.state == PromptState::Queued);
+        let waiting: Vec<_> =
+            self.state.prompts.values().filter(|p| prompts.contains(&p.id)).cloned().collect();
+        let untouched = waiting.len() == prompts.len()
+            && waiting.iter().all(|p| p.state == PromptState::Queued);
         let new_text = self.without_address(text);
         if untouched && !new_text.trim().is_empty() {
             for mut prompt in waiting {
@@ -280,8 +309,15 @@ impl Work<'_> {
                 self.put(Row::Prompt(prompt));
             }
             if let Some(mut receipt) = receipt {
-                receipt.targets = sessions.iter().filter_map(|s| self.state.sessions.get(s)).map(|s| s.name.clone()).collect();
-                let mark = Mark::Stored { targets: receipt.targets.clone(), words: Some("updated before it went in".into()) };
+                receipt.targets = sessions
+                    .iter()
+                    .filter_map(|s| self.state.sessions.get(s))
+                    .map(|s| s.name.clone())
+                    .collect();
+                let mark = Mark::Stored {
+                    targets: receipt.targets.clone(),
+                    words: Some("updated before it went in".into()),
+                };
                 self.mark(&receipt, mark);
             }
             return HeardOutcome::Handled;
@@ -294,8 +330,15 @@ impl Work<'_> {
             weight: Weight::Plain,
             action: Action::SendEdit { heard: id },
         };
-        let drop = Button { label: "Leave it".into(), detail: None, weight: Weight::Plain, action: Action::Drop { heard: id } };
-        let words = format!("{name} already has the first version. Should the edit go as a message of its own?");
+        let drop = Button {
+            label: "Leave it".into(),
+            detail: None,
+            weight: Weight::Plain,
+            action: Action::Drop { heard: id },
+        };
+        let words = format!(
+            "{name} already has the first version. Should the edit go as a message of its own?"
+        );
         let post = show::note(Level::Note, Rich::plain(words), vec![send, drop]);
         let asked = self.post_to_place(place, session, post);
         let kept = Kept {
@@ -310,8 +353,17 @@ impl Work<'_> {
     }
 
     /// A kept message with its address mended is sent as if it had been written so.
-    fn edited_kept(&mut self, original: &HeardRow, kept: &Kept, id: MessageId, text: &str) -> HeardOutcome {
-        self.close_question(&kept.asked.map(|of| (of, target_of(&kept.place))), "You changed the message.");
+    fn edited_kept(
+        &mut self,
+        original: &HeardRow,
+        kept: &Kept,
+        id: MessageId,
+        text: &str,
+    ) -> HeardOutcome {
+        self.close_question(
+            &kept.asked.map(|of| (of, target_of(&kept.place))),
+            "You changed the message.",
+        );
         let message = Message {
             heard: original.id,
             human: kept.by.clone(),

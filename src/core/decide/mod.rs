@@ -36,20 +36,49 @@ pub enum Event {
     Booted,
     /// A deadline may have passed.
     Tick,
-    Heard { heard: Heard, facts: Facts },
+    Heard {
+        heard: Heard,
+        facts: Facts,
+    },
     Request(Request),
     /// A session's holder answers; what it was told before may be lost.
-    Linked { session: SessionId, run: u32 },
-    Report { session: SessionId, run: u32, report: Report },
+    Linked {
+        session: SessionId,
+        run: u32,
+    },
+    Report {
+        session: SessionId,
+        run: u32,
+        report: Report,
+    },
     /// A session's holder is gone and every report it left was handed in.
-    HolderGone { session: SessionId, run: u32 },
+    HolderGone {
+        session: SessionId,
+        run: u32,
+    },
     /// A session's program could not be started.
-    LaunchFailed { session: SessionId, run: u32, why: String },
+    LaunchFailed {
+        session: SessionId,
+        run: u32,
+        why: String,
+    },
     /// The folder a launch prepared (a worktree was made).
-    Prepared { session: SessionId, run: u32, cwd: String, branch: String },
-    Delivered { delivery: DeliveryId, outcome: Result<Said, SayError> },
+    Prepared {
+        session: SessionId,
+        run: u32,
+        cwd: String,
+        branch: String,
+    },
+    Delivered {
+        delivery: DeliveryId,
+        outcome: Result<Said, SayError>,
+    },
     /// A session's screen, for the place that asked.
-    Screen { session: SessionId, place: Place, lines: Vec<String> },
+    Screen {
+        session: SessionId,
+        place: Place,
+        lines: Vec<String>,
+    },
 }
 
 /// Something to do once the rows are written. Each may be done again after a crash.
@@ -57,14 +86,37 @@ pub enum Event {
 pub enum Effect {
     /// Make the session's worktree where it has one, and start its holder; if it was started
     /// already, only connect to it.
-    Launch { session: Box<Session>, how: Launch },
+    Launch {
+        session: Box<Session>,
+        how: Launch,
+    },
     /// Look for the session's holder again, and for what it reported after `after`.
-    Reconnect { session: SessionId, run: u32, after: u64 },
-    Order { session: SessionId, run: u32, order: Order },
+    Reconnect {
+        session: SessionId,
+        run: u32,
+        after: u64,
+    },
+    Order {
+        session: SessionId,
+        run: u32,
+        order: Order,
+    },
     /// Reports up to this number are written down.
-    Acknowledge { session: SessionId, run: u32, seq: u64 },
-    Say { delivery: DeliveryId, place: Place, say: Say },
-    ReadScreen { session: SessionId, run: u32, place: Place },
+    Acknowledge {
+        session: SessionId,
+        run: u32,
+        seq: u64,
+    },
+    Say {
+        delivery: DeliveryId,
+        place: Place,
+        say: Say,
+    },
+    ReadScreen {
+        session: SessionId,
+        run: u32,
+        place: Place,
+    },
 }
 
 /// What comes out of one decision.
@@ -140,7 +192,14 @@ impl Work<'_> {
 
     fn journal(&mut self, kind: &str, about: About, detail: serde_json::Value) {
         let About { session, gate, human } = about;
-        self.put(Row::Journal(JournalEntry { at: self.now, kind: kind.into(), session, gate, human, detail }));
+        self.put(Row::Journal(JournalEntry {
+            at: self.now,
+            kind: kind.into(),
+            session,
+            gate,
+            human,
+            detail,
+        }));
     }
 
     fn journal_session(&mut self, kind: &str, session: SessionId) {

@@ -17,20 +17,22 @@ impl Work<'_> {
     /// still be edited.
     pub(super) fn hand_prompts(&mut self) {
         let ready = |s: &&crate::session::Session| {
-            matches!(s.life, Life::Idle { .. }) && s.ending.is_none() && self.state.open_gates_of(s.id).next().is_none()
+            matches!(s.life, Life::Idle { .. })
+                && s.ending.is_none()
+                && self.state.open_gates_of(s.id).next().is_none()
         };
         let idle: Vec<_> = self.state.sessions.values().filter(ready).map(|s| s.id).collect();
         for session in idle {
-            let mut line = self.state.line_of(session);
-            let Some(first) = line.next().cloned() else { continue };
-            if first.state == PromptState::Queued {
+            let first = self.state.line_of(session).next().cloned();
+            if let Some(first) = first.filter(|prompt| prompt.state == PromptState::Queued) {
                 self.hand(first);
             }
         }
     }
 
     fn hand(&mut self, mut prompt: crate::prompt::Prompt) {
-        let what = OrderKind::Prompt { prompt: prompt.id, text: prompt.text.clone(), form: prompt.form };
+        let what =
+            OrderKind::Prompt { prompt: prompt.id, text: prompt.text.clone(), form: prompt.form };
         let session = prompt.session;
         let order = self.order(session, what);
         prompt.state = PromptState::Handed { order, at: self.now };
@@ -45,7 +47,11 @@ impl Work<'_> {
         let handed = self.state.line_of(id).filter_map(|prompt| match &prompt.state {
             PromptState::Handed { order, .. } => Some(Order {
                 id: *order,
-                what: OrderKind::Prompt { prompt: prompt.id, text: prompt.text.clone(), form: prompt.form },
+                what: OrderKind::Prompt {
+                    prompt: prompt.id,
+                    text: prompt.text.clone(),
+                    form: prompt.form,
+                },
             }),
             PromptState::Queued | PromptState::Taken { .. } | PromptState::Refused { .. } => None,
         });
@@ -53,11 +59,19 @@ impl Work<'_> {
         let answers = answers.filter_map(|gate| match &gate.state {
             GateState::Answered { answer, order } => Some(Order {
                 id: *order,
-                what: OrderKind::Answer { request: gate.request.clone(), decision: answer.decision.clone() },
+                what: OrderKind::Answer {
+                    request: gate.request.clone(),
+                    decision: answer.decision.clone(),
+                },
             }),
             GateState::Open | GateState::Taken { .. } | GateState::Closed { .. } => None,
         });
-        let ending = self.state.sessions.get(&id).and_then(|s| s.ending.as_ref()).map(|ending| ending.order.clone());
+        let ending = self
+            .state
+            .sessions
+            .get(&id)
+            .and_then(|s| s.ending.as_ref())
+            .map(|ending| ending.order.clone());
         let orders: Vec<_> = handed.chain(answers).chain(ending).collect();
         for order in orders {
             self.effect(Effect::Order { session: id, run, order });

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use super::{About, Effect, Work};
 use crate::{
     Timestamp,
-    bridge::{Body, Place, Post, Repeats, Said, Say, SayError, Threads},
+    bridge::{Body, Place, Post, Repeats, Said, Say, SayError},
     delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Spot, Target},
     id::{DeliveryId, SessionId},
     prompt::PromptMessage,
-    state::{Chat, Row, State, ThreadRow},
+    state::{Chat, Row, State, ThreadRow, Threads},
 };
 
 /// After a send whose end nobody saw, before it is tried again.
@@ -63,7 +63,12 @@ impl Work<'_> {
     }
 
     /// Says it in every chat that hears of the session, in its thread where it has one.
-    pub(super) fn post_to_session(&mut self, session: SessionId, post: &Post, rank: Rank) -> Vec<DeliveryId> {
+    pub(super) fn post_to_session(
+        &mut self,
+        session: SessionId,
+        post: &Post,
+        rank: Rank,
+    ) -> Vec<DeliveryId> {
         let chats = self.state.rules.chats.clone();
         let posts = chats.iter().map(|chat| {
             let to = self.session_target(chat, session);
@@ -74,7 +79,12 @@ impl Work<'_> {
     }
 
     /// Says it where somebody wrote.
-    pub(super) fn post_to_place(&mut self, place: &Place, session: Option<SessionId>, post: Post) -> DeliveryId {
+    pub(super) fn post_to_place(
+        &mut self,
+        place: &Place,
+        session: Option<SessionId>,
+        post: Post,
+    ) -> DeliveryId {
         let to = target_of(place);
         self.deliver(Draft {
             to,
@@ -117,7 +127,9 @@ impl Work<'_> {
         let to = Target { bridge: chat.bridge.clone(), chat: chat.chat.clone(), spot };
         let made = self.state.place_of(&to).is_some();
         let being_made = self.state.deliveries.values().any(|d| {
-            d.newest == Some(NewestOf::Thread { session }) && d.to.bridge == to.bridge && d.to.chat == to.chat
+            d.newest == Some(NewestOf::Thread { session })
+                && d.to.bridge == to.bridge
+                && d.to.chat == to.chat
         });
         if !made && !being_made {
             self.show_thread_in(chat, session);
@@ -136,8 +148,11 @@ impl Work<'_> {
             spot: Spot::Session { session },
         };
         let exists = self.state.place_of(&bound).is_some();
-        let (to, rank) =
-            if exists { (bound, Rank::Progress) } else { (Target { spot: Spot::Main, ..bound }, Rank::Gate) };
+        let (to, rank) = if exists {
+            (bound, Rank::Progress)
+        } else {
+            (Target { spot: Spot::Main, ..bound }, Rank::Gate)
+        };
         self.deliver(Draft {
             to,
             what: Outgoing::Thread { thread },
@@ -149,16 +164,23 @@ impl Work<'_> {
 
     /// The service answered, or did not.
     pub(super) fn delivered(&mut self, id: DeliveryId, outcome: Result<Said, SayError>) {
-        let Some(mut delivery) = self.state.deliveries.values().find(|d| d.id == id).cloned() else { return };
+        let Some(mut delivery) = self.state.deliveries.values().find(|d| d.id == id).cloned()
+        else {
+            return;
+        };
         let DeliveryState::InFlight { tries } = delivery.state else { return };
         match outcome {
             Ok(said) => return self.sent(delivery, said),
             Err(SayError::Later { after }) => {
                 let until = self.now + TimeDelta::from_std(after).unwrap_or(TimeDelta::MAX);
-                self.state.quiet.insert((delivery.to.bridge.clone(), delivery.to.chat.clone()), until);
+                self.state
+                    .quiet
+                    .insert((delivery.to.bridge.clone(), delivery.to.chat.clone()), until);
                 delivery.state = DeliveryState::Due { not_before: Some(until), tries: tries + 1 };
             }
-            Err(SayError::InDoubt) => delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries),
+            Err(SayError::InDoubt) => {
+                delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries)
+            }
             Err(SayError::Never { reason }) => {
                 delivery.state = DeliveryState::Failed { why: reason.clone(), at: self.now };
                 self.failed(&delivery, &reason);
@@ -184,24 +206,32 @@ impl Work<'_> {
     /// Nobody knows whether the service took it. Where the service drops a double it is simply
     /// said again; elsewhere once more, marked, and never a third time.
     pub(super) fn doubtful(&self, what: &mut Outgoing, to: &Target, tries: u32) -> DeliveryState {
-        let again = DeliveryState::Due { not_before: Some(self.now + AFTER_DOUBT), tries: tries + 1 };
-        let chat = self.state.rules.chats.iter().find(|c| c.bridge == to.bridge && c.chat == to.chat);
+        let again =
+            DeliveryState::Due { not_before: Some(self.now + AFTER_DOUBT), tries: tries + 1 };
+        let chat =
+            self.state.rules.chats.iter().find(|c| c.bridge == to.bridge && c.chat == to.chat);
         match chat.map(|chat| chat.limits.repeats) {
             Some(Repeats::DroppedByService) => again,
             Some(Repeats::Shown) | None if tries == 0 => {
-                if let Outgoing::Post { post: Post { body: Body::Text { text, .. }, .. }, .. } = what {
+                if let Outgoing::Post { post: Post { body: Body::Text { text, .. }, .. }, .. } =
+                    what
+                {
                     text.push("\n(may be a repeat)", None);
                 }
                 again
             }
-            Some(Repeats::Shown) | None => {
-                DeliveryState::Failed { why: "it is not known whether it arrived".into(), at: self.now }
-            }
+            Some(Repeats::Shown) | None => DeliveryState::Failed {
+                why: "it is not known whether it arrived".into(),
+                at: self.now,
+            },
         }
     }
 
     fn failed(&mut self, delivery: &Delivery, reason: &str) {
-        let about = delivery.session.and_then(|id| self.state.sessions.get(&id)).map(|s| s.name.to_string());
+        let about = delivery
+            .session
+            .and_then(|id| self.state.sessions.get(&id))
+            .map(|s| s.name.to_string());
         let words = format!(
             "A message about {} did not reach {}: {reason}",
             about.as_deref().unwrap_or("Vigie"),
@@ -212,7 +242,11 @@ impl Work<'_> {
             self.state.failed.pop_front();
         }
         let about = About { session: delivery.session, ..About::default() };
-        self.journal("delivery_failed", about, json!({ "delivery": delivery.id, "reason": reason }));
+        self.journal(
+            "delivery_failed",
+            about,
+            json!({ "delivery": delivery.id, "reason": reason }),
+        );
         if let (Outgoing::Thread { .. }, Some(session)) = (&delivery.what, delivery.session) {
             self.fall_back_to_chat(session, &delivery.to);
         }
@@ -222,7 +256,8 @@ impl Work<'_> {
     /// names its session.
     fn fall_back_to_chat(&mut self, session: SessionId, to: &Target) {
         let waits = Target { spot: Spot::Session { session }, ..to.clone() };
-        let waiting: Vec<_> = self.state.deliveries.values().filter(|d| d.to == waits).cloned().collect();
+        let waiting: Vec<_> =
+            self.state.deliveries.values().filter(|d| d.to == waits).cloned().collect();
         for mut delivery in waiting {
             delivery.to.spot = Spot::Main;
             self.put(Row::Delivery(delivery));
@@ -240,7 +275,13 @@ impl Work<'_> {
             .collect();
         let now = self.now;
         self.state.quiet.retain(|_, until| *until > now);
-        let mut due: Vec<_> = self.state.deliveries.values().filter(|d| self.is_due(d)).map(|d| (d.rank, d.number)).collect();
+        let mut due: Vec<_> = self
+            .state
+            .deliveries
+            .values()
+            .filter(|d| self.is_due(d))
+            .map(|d| (d.rank, d.number))
+            .collect();
         due.sort_unstable();
         for (_, number) in due {
             let Some(delivery) = self.state.deliveries.get(&number).cloned() else { continue };
@@ -269,8 +310,12 @@ impl Work<'_> {
         let DeliveryState::Due { tries, .. } = delivery.state else { return false };
         let Some(place) = self.state.place_of(&delivery.to) else { return false };
         let say = match &delivery.what {
-            Outgoing::Post { post, reply_to } => Say::Post { post: post.clone(), reply_to: reply_to.clone() },
-            Outgoing::Mark { message, mark } => Say::Mark { message: message.clone(), mark: mark.clone() },
+            Outgoing::Post { post, reply_to } => {
+                Say::Post { post: post.clone(), reply_to: reply_to.clone() }
+            }
+            Outgoing::Mark { message, mark } => {
+                Say::Mark { message: message.clone(), mark: mark.clone() }
+            }
             Outgoing::Thread { thread } => Say::Thread { thread: thread.clone() },
             Outgoing::Edit { of, post } => match self.state.messages.get(of) {
                 Some(message) => Say::Edit { message: message.clone(), post: post.clone() },

@@ -41,7 +41,11 @@ impl Work<'_> {
                     s.conversation = conversation.or(s.conversation.take());
                     s.launching = None;
                 });
-                self.journal("session_started", About { session: Some(id), ..About::default() }, detail);
+                self.journal(
+                    "session_started",
+                    About { session: Some(id), ..About::default() },
+                    detail,
+                );
             }
             AgentEvent::Conversation { id: conversation, .. } => {
                 self.change(id, |s| s.conversation = Some(conversation));
@@ -54,10 +58,14 @@ impl Work<'_> {
             AgentEvent::Asked { request, ask } => self.open_gate(id, run, request, ask),
             AgentEvent::Settled { request, how } => self.settled(id, run, &request, &how),
             AgentEvent::Progress { turn, line } => self.progress(id, turn, &line),
-            AgentEvent::Finished { turn, text, provisional } => self.finished(id, turn, &text, provisional),
+            AgentEvent::Finished { turn, text, provisional } => {
+                self.finished(id, turn, &text, provisional)
+            }
             AgentEvent::TurnFailed { turn, kind, text } => self.turn_failed(id, turn, kind, &text),
             AgentEvent::Interrupted { .. } => self.interrupted(id),
-            AgentEvent::Compacted => self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![]),
+            AgentEvent::Compacted => {
+                self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![])
+            }
             AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
                 self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
             }
@@ -133,12 +141,23 @@ impl Work<'_> {
     fn mark_taken(&mut self, prompt: &Prompt) {
         let Some(message) = prompt.message.clone() else { return };
         let waits = |p: &&Prompt| p.message.as_ref().is_some_and(|m| m.heard == message.heard);
-        let left: Vec<_> = self.state.prompts.values().filter(waits).map(|p| self.session_name(p.session)).collect();
+        let left: Vec<_> = self
+            .state
+            .prompts
+            .values()
+            .filter(waits)
+            .map(|p| self.session_name(p.session))
+            .collect();
         let targets = message.targets.clone();
         let mark = if left.is_empty() {
             Mark::Taken { targets, at: self.now }
         } else {
-            let words = format!("taken by {} of {}; {} next", targets.len() - left.len(), targets.len(), left.join(", "));
+            let words = format!(
+                "taken by {} of {}; {} next",
+                targets.len() - left.len(),
+                targets.len(),
+                left.join(", ")
+            );
             Mark::Stored { targets, words: Some(words) }
         };
         self.mark(&message, mark);
@@ -148,7 +167,8 @@ impl Work<'_> {
         let since = self.now;
         self.change(id, |s| {
             s.life = Life::Working { since };
-            s.turn = Some(Turn { id: turn, since, lines: Vec::new(), shown: Vec::new(), finals: 0 });
+            s.turn =
+                Some(Turn { id: turn, since, lines: Vec::new(), shown: Vec::new(), finals: 0 });
         });
         self.show_thread(id);
     }
@@ -161,7 +181,9 @@ impl Work<'_> {
             Held::Starting => format!("{name} takes it when it has started"),
             Held::Busy => format!("{name} takes it after this turn"),
             Held::Dialog => format!("{name} takes it when its dialog is answered"),
-            Held::DeskTyping => format!("somebody types at the desk of {name}; it goes in after that"),
+            Held::DeskTyping => {
+                format!("somebody types at the desk of {name}; it goes in after that")
+            }
         };
         self.mark(&message, Mark::Stored { targets: message.targets.clone(), words: Some(words) });
     }
@@ -178,17 +200,27 @@ impl Work<'_> {
             }
             RefusedPrompt::Withdrawn => "taken back before it went in".to_owned(),
             RefusedPrompt::NoSignal => {
-                format!("typed into {name}, but it never said it took it. Look at the desk: vigie attach {name}")
+                format!(
+                    "typed into {name}, but it never said it took it. Look at the desk: vigie attach {name}"
+                )
             }
-            RefusedPrompt::Empty => "nothing is left of it once invisible characters are gone".to_owned(),
+            RefusedPrompt::Empty => {
+                "nothing is left of it once invisible characters are gone".to_owned()
+            }
             RefusedPrompt::ByAgent { reason } => format!("{name} refused it: {reason}"),
         };
         prompt.state = PromptState::Refused { why: words.clone(), at: self.now };
         self.put(Row::Prompt(prompt.clone()));
-        self.journal("prompt_refused", About { session: Some(id), ..About::default() }, json!({ "why": words }));
+        self.journal(
+            "prompt_refused",
+            About { session: Some(id), ..About::default() },
+            json!({ "why": words }),
+        );
         match &prompt.message {
             Some(message) => self.mark(message, Mark::NotTaken { why: words }),
-            None => self.tell(id, Level::Ring, &format!("A message was not taken: {words}"), vec![]),
+            None => {
+                self.tell(id, Level::Ring, &format!("A message was not taken: {words}"), vec![])
+            }
         }
     }
 
@@ -204,7 +236,8 @@ impl Work<'_> {
     }
 
     fn progress(&mut self, id: SessionId, turn: Option<TurnId>, line: &str) {
-        let line: String = text::mask(line).text.replace('\n', " ").chars().take(PROGRESS_WIDTH).collect();
+        let line: String =
+            text::mask(line).text.replace('\n', " ").chars().take(PROGRESS_WIDTH).collect();
         if self.state.sessions.get(&id).is_some_and(|s| s.turn.is_none()) {
             self.begin_turn(id, turn);
         }
@@ -233,7 +266,8 @@ impl Work<'_> {
             action: Action::Interrupt { session: id },
         };
         let buttons = if ended.is_some() { vec![] } else { vec![stop] };
-        let body = Body::Progress(Progress { lines: turn.lines, since: turn.since, ended, buttons });
+        let body =
+            Body::Progress(Progress { lines: turn.lines, since: turn.since, ended, buttons });
         let post = Post { from: Some(session.name), level: Level::Log, body };
         if turn.shown.is_empty() {
             let shown = self.post_to_session(id, &post, Rank::Progress);
@@ -250,11 +284,16 @@ impl Work<'_> {
 
     fn shown_in(&mut self, id: SessionId, shown: &[DeliveryId]) -> Vec<(DeliveryId, Target)> {
         let chats = self.state.rules.chats.clone();
-        shown.iter().zip(&chats).map(|(delivery, chat)| (*delivery, self.session_target(chat, id))).collect()
+        shown
+            .iter()
+            .zip(&chats)
+            .map(|(delivery, chat)| (*delivery, self.session_target(chat, id)))
+            .collect()
     }
 
     fn end_turn(&mut self, id: SessionId, verb: &str) {
-        let since = self.state.sessions.get(&id).and_then(|s| s.turn.as_ref()).map(|turn| turn.since);
+        let since =
+            self.state.sessions.get(&id).and_then(|s| s.turn.as_ref()).map(|turn| turn.since);
         if let Some(since) = since {
             self.show_progress(id, Some(format!("{verb} {}", show::span(since, self.now))));
         }
@@ -284,8 +323,13 @@ impl Work<'_> {
             FailureKind::Other => "failed",
         };
         let said = text::mask(text).text;
-        self.journal("turn_failed", About { session: Some(id), ..About::default() }, json!({ "kind": kind }));
-        let mut rich = Rich::plain(format!("{name} {what}. The session goes on; write to it to try again.\n"));
+        self.journal(
+            "turn_failed",
+            About { session: Some(id), ..About::default() },
+            json!({ "kind": kind }),
+        );
+        let mut rich =
+            Rich::plain(format!("{name} {what}. The session goes on; write to it to try again.\n"));
         rich.push(said.trim(), Some(Style::Quote));
         self.post_to_session(id, &show::note(Level::Ring, rich, vec![]), Rank::Gate);
         self.show_thread(id);
@@ -314,7 +358,11 @@ impl Work<'_> {
             s.life = life.clone();
             s.ending = None;
         });
-        self.journal("session_exited", About { session: Some(id), ..About::default() }, json!({ "how": how }));
+        self.journal(
+            "session_exited",
+            About { session: Some(id), ..About::default() },
+            json!({ "how": how }),
+        );
         self.close_gates_of(id, &format!("{} ended ({words})", session.name));
         self.keep_line(id);
         self.say_exit(&session, &life, &words, last);
@@ -346,7 +394,8 @@ impl Work<'_> {
             text.push(&screen_text(last), Some(Style::Pre { language: None }));
         }
         let level = if lost { Level::Ring } else { Level::Note };
-        let buttons = if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
+        let buttons =
+            if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
         self.post_to_session(session.id, &show::note(level, text, buttons), Rank::Final);
     }
 

@@ -39,14 +39,18 @@ impl Work<'_> {
             Command::Stop { session } => {
                 let id = self.live_named(&session)?;
                 self.interrupt(id);
-                Ok(Reply::Done { words: format!("Stopping {}; its context is kept.", self.session_name(id)) })
+                Ok(Reply::Done {
+                    words: format!("Stopping {}; its context is kept.", self.session_name(id)),
+                })
             }
             Command::End { session } => self.end(&session, &by, OrderKind::End),
             Command::Kill { session } => self.end(&session, &by, OrderKind::Kill),
             Command::Resume { session } => {
                 let id = self.named(&session)?;
                 self.resume(id)?;
-                Ok(Reply::Done { words: format!("{} goes on with its conversation.", self.session_name(id)) })
+                Ok(Reply::Done {
+                    words: format!("{} goes on with its conversation.", self.session_name(id)),
+                })
             }
             Command::Answer { code, choice } => {
                 let who = Who { human: by, via };
@@ -98,12 +102,18 @@ impl Work<'_> {
     fn live_named(&self, name: &str) -> Result<SessionId, Refusal> {
         let id = self.named(name)?;
         let session = &self.state.sessions[&id];
-        if session.life.is_live() { Ok(id) } else { Err(Refusal::NotLive { name: session.name.clone() }) }
+        if session.life.is_live() {
+            Ok(id)
+        } else {
+            Err(Refusal::NotLive { name: session.name.clone() })
+        }
     }
 
     pub(super) fn start(&mut self, start: &Start, by: &HumanId) -> Result<SessionId, Refusal> {
-        let name: SessionName = start.name.trim().parse().map_err(|e| Refusal::BadName(format!("{e}")))?;
-        if let Some(session) = self.state.session_named(name.as_str()).filter(|s| s.life.is_live()) {
+        let name: SessionName =
+            start.name.trim().parse().map_err(|e| Refusal::BadName(format!("{e}")))?;
+        if let Some(session) = self.state.session_named(name.as_str()).filter(|s| s.life.is_live())
+        {
             return Err(Refusal::StillLive { name: session.name.clone() });
         }
         let project = self.project(start.project.as_deref())?;
@@ -129,9 +139,14 @@ impl Work<'_> {
             spent: Spent::default(),
         };
         let id = session.id;
-        let detail = json!({ "name": session.name, "project": session.project, "agent": session.agent });
+        let detail =
+            json!({ "name": session.name, "project": session.project, "agent": session.agent });
         self.put_session(session);
-        self.journal("session_ordered", About { session: Some(id), gate: None, human: Some(by.clone()) }, detail);
+        self.journal(
+            "session_ordered",
+            About { session: Some(id), gate: None, human: Some(by.clone()) },
+            detail,
+        );
         self.launch(id, Launch::New { conversation });
         if let Some(text) = start.prompt.as_deref().filter(|text| !text.trim().is_empty()) {
             self.queue(id, text, PromptForm::Text, by, None)?;
@@ -159,14 +174,25 @@ impl Work<'_> {
     fn agent(&self, name: Option<&str>, project: &Project) -> Result<AgentName, Refusal> {
         let name = name.unwrap_or(project.agent.as_str());
         let agents = &self.state.rules.agents;
-        agents.iter().find(|a| a.as_str().eq_ignore_ascii_case(name)).cloned().ok_or_else(|| Refusal::NoAgent {
-            name: name.into(),
-            known: agents.clone(),
-            near: nearest(name, agents.iter().map(AgentName::as_str), NEAR).into_iter().map(str::to_owned).collect(),
+        agents.iter().find(|a| a.as_str().eq_ignore_ascii_case(name)).cloned().ok_or_else(|| {
+            Refusal::NoAgent {
+                name: name.into(),
+                known: agents.clone(),
+                near: nearest(name, agents.iter().map(AgentName::as_str), NEAR)
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            }
         })
     }
 
-    fn send_prompt(&mut self, id: SessionId, text: &str, form: PromptForm, by: &HumanId) -> Result<Reply, Refusal> {
+    fn send_prompt(
+        &mut self,
+        id: SessionId,
+        text: &str,
+        form: PromptForm,
+        by: &HumanId,
+    ) -> Result<Reply, Refusal> {
         let session = &self.state.sessions[&id];
         if !session.life.is_live() {
             return Err(Refusal::NotLive { name: session.name.clone() });
@@ -214,7 +240,12 @@ impl Work<'_> {
         Ok(id)
     }
 
-    pub(super) fn end(&mut self, name: &str, by: &HumanId, how: OrderKind) -> Result<Reply, Refusal> {
+    pub(super) fn end(
+        &mut self,
+        name: &str,
+        by: &HumanId,
+        how: OrderKind,
+    ) -> Result<Reply, Refusal> {
         let id = self.live_named(name)?;
         let name = self.session_name(id);
         let killed = how == OrderKind::Kill;
@@ -223,14 +254,20 @@ impl Work<'_> {
         self.change(id, |s| s.ending = Some(ending));
         let about = About { session: Some(id), gate: None, human: Some(by.clone()) };
         self.journal("end_ordered", about, json!({ "kill": killed }));
-        let words = if killed { format!("Killing {name} and all it started.") } else { format!("Ending {name}.") };
+        let words = if killed {
+            format!("Killing {name} and all it started.")
+        } else {
+            format!("Ending {name}.")
+        };
         Ok(Reply::Done { words })
     }
 
     pub(super) fn resume(&mut self, id: SessionId) -> Result<(), Refusal> {
         let session = &self.state.sessions[&id];
         let name = session.name.clone();
-        if session.life.is_live() || self.state.session_named(name.as_str()).is_some_and(|s| s.life.is_live()) {
+        if session.life.is_live()
+            || self.state.session_named(name.as_str()).is_some_and(|s| s.life.is_live())
+        {
             return Err(Refusal::StillLive { name });
         }
         let conversation = session.conversation.clone().ok_or(Refusal::NothingToResume { name })?;
@@ -264,10 +301,11 @@ impl Work<'_> {
             reading @ (Reading::Allow { .. }
             | Reading::AllowForSession { .. }
             | Reading::Deny { .. }
-            | Reading::Option { .. }) => {
-                Given::from_reading(reading, code_typed).unwrap_or_else(|| Given::Words(text.into()))
+            | Reading::Option { .. }) => Given::from_reading(reading, code_typed)
+                .unwrap_or_else(|| Given::Words(text.into())),
+            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => {
+                Given::Words(text.trim().into())
             }
-            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => Given::Words(text.trim().into()),
         }
     }
 }

@@ -32,7 +32,7 @@ impl Work<'_> {
         match self.address(&message.text) {
             Address::Refused { why, suggestion } => {
                 let words = format!("{why}. Your text is kept.");
-                let near = suggestion.and_then(|name| self.state.session_named(&name).map(|s| s.id));
+                let near = self.state.session_named(&suggestion).map(|s| s.id);
                 self.keep(&message, &words, near.into_iter().collect(), None)
             }
             Address::None => self.unaddressed(&message),
@@ -76,7 +76,12 @@ impl Work<'_> {
                 Target::All => scope.extend(self.state.live().map(|s| s.id)),
                 Target::Group(prefix) => {
                     let prefix = prefix.to_ascii_lowercase();
-                    scope.extend(self.state.live().filter(|s| s.name.folded().starts_with(&prefix)).map(|s| s.id));
+                    scope.extend(
+                        self.state
+                            .live()
+                            .filter(|s| s.name.folded().starts_with(&prefix))
+                            .map(|s| s.id),
+                    );
                 }
                 Target::Name(name) => match self.state.session_named(name) {
                     Some(session) => scope.push(session.id),
@@ -100,7 +105,9 @@ impl Work<'_> {
         match slash::parse(&message.text) {
             Slash::Vigie(name, arguments) => return self.slash(message, scope, name, &arguments),
             Slash::Nearly { typed, meant } => {
-                let words = format!("There is no /{typed}. Did you mean /{meant}? Nothing was done; your text is kept.");
+                let words = format!(
+                    "There is no /{typed}. Did you mean /{meant}? Nothing was done; your text is kept."
+                );
                 return self.keep(message, &words, scope.to_vec(), None);
             }
             Slash::Agent(command) => {
@@ -131,8 +138,14 @@ impl Work<'_> {
             (Reading::Unclear { did_you_mean }, false) if gate.is_open() => {
                 return Some(self.unclear(message, &did_you_mean));
             }
-            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, false) => return None,
-            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, true) if !gate.is_open() => return None,
+            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, false) => {
+                return None;
+            }
+            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, true)
+                if !gate.is_open() =>
+            {
+                return None;
+            }
             (_, _) => self.given(id, &message.text, code_typed),
         };
         Some(self.answered(message, id, given))
@@ -161,7 +174,10 @@ impl Work<'_> {
             .map(|gate| gate.id)
             .collect();
         let an_answer = match &reading {
-            Reading::Allow { .. } | Reading::AllowForSession { .. } | Reading::Deny { .. } | Reading::Option { .. } => true,
+            Reading::Allow { .. }
+            | Reading::AllowForSession { .. }
+            | Reading::Deny { .. }
+            | Reading::Option { .. } => true,
             Reading::AllowAll => !open.is_empty(),
             Reading::Unclear { did_you_mean } if !open.is_empty() && message.can_act() => {
                 return Some(self.unclear(message, did_you_mean));
@@ -175,7 +191,11 @@ impl Work<'_> {
             if open.is_empty() && code_of(&reading).is_none() {
                 return None;
             }
-            let why = if message.forwarded { "somebody else's words decide nothing" } else { "it was sent long ago and decides nothing now" };
+            let why = if message.forwarded {
+                "somebody else's words decide nothing"
+            } else {
+                "it was sent long ago and decides nothing now"
+            };
             self.mark(&message.receipt(vec![]), Mark::NotTaken { why: why.into() });
             return Some(HeardOutcome::Handled);
         }
@@ -193,7 +213,10 @@ impl Work<'_> {
         }
         match open.as_slice() {
             [] if scope.is_empty() => {
-                self.mark(&message.receipt(vec![]), Mark::NotTaken { why: "nothing waits for an answer".into() });
+                self.mark(
+                    &message.receipt(vec![]),
+                    Mark::NotTaken { why: "nothing waits for an answer".into() },
+                );
                 Some(HeardOutcome::Handled)
             }
             // "ok" to a session that asked nothing is a message like any other.
@@ -212,7 +235,12 @@ impl Work<'_> {
     }
 
     /// Words in a session's thread answer the one question it asks.
-    fn free_answer(&mut self, message: &Message, scope: &[SessionId], open: &[GateId]) -> Option<HeardOutcome> {
+    fn free_answer(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        open: &[GateId],
+    ) -> Option<HeardOutcome> {
         let [gate] = open else { return None };
         let question = matches!(self.state.gates.get(gate)?.ask, Asked::Questions { .. });
         if scope.len() != 1 || !question || !message.can_act() {
@@ -245,27 +273,54 @@ impl Work<'_> {
         let (place, human) = (message.place.clone(), message.human.clone());
         self.put(Row::Focus(FocusRow { place, human, session: Some(session) }));
         let line = self.status_line(session);
-        self.say_here(message, &format!("{line}\nWords without an address go to {} here, until /focus off.", self.session_name(session)));
+        self.say_here(
+            message,
+            &format!(
+                "{line}\nWords without an address go to {} here, until /focus off.",
+                self.session_name(session)
+            ),
+        );
         HeardOutcome::Handled
     }
 
     /// Puts the text into each session's line.
-    fn to_sessions(&mut self, message: &Message, scope: &[SessionId], form: PromptForm) -> HeardOutcome {
+    fn to_sessions(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        form: PromptForm,
+    ) -> HeardOutcome {
         if scope.is_empty() {
             let likely = self.likeliest();
-            return self.keep_form(message, form, "Where should it go? Your text is kept.", likely, None);
+            return self.keep_form(
+                message,
+                form,
+                "Where should it go? Your text is kept.",
+                likely,
+                None,
+            );
         }
         if let Some(ended) = scope.iter().copied().find(|id| !self.is_live(*id)) {
             let name = self.session_name(ended);
-            let words = format!("{name} does not run. Your text is kept. Resume {name} and send it?");
+            let words =
+                format!("{name} does not run. Your text is kept. Resume {name} and send it?");
             return self.keep_form(message, form, &words, vec![ended], None);
         }
-        let names: Vec<SessionName> =
-            scope.iter().filter_map(|id| self.state.sessions.get(id)).map(|s| s.name.clone()).collect();
+        let names: Vec<SessionName> = scope
+            .iter()
+            .filter_map(|id| self.state.sessions.get(id))
+            .map(|s| s.name.clone())
+            .collect();
         let text = prompt_words(message);
         let mut prompts = Vec::new();
         for session in scope {
-            match self.queue(*session, &text, form, &message.human, Some(message.receipt(names.clone()))) {
+            match self.queue(
+                *session,
+                &text,
+                form,
+                &message.human,
+                Some(message.receipt(names.clone())),
+            ) {
                 Ok(prompt) => prompts.push(prompt),
                 Err(refusal) => {
                     self.mark_answer(&message.receipt(vec![]), &Err(refusal));
@@ -283,7 +338,13 @@ impl Work<'_> {
         live.into_iter().map(|(_, id)| id).take(OFFERED).collect()
     }
 
-    fn keep(&mut self, message: &Message, words: &str, offered: Vec<SessionId>, start: Option<SessionName>) -> HeardOutcome {
+    fn keep(
+        &mut self,
+        message: &Message,
+        words: &str,
+        offered: Vec<SessionId>,
+        start: Option<SessionName>,
+    ) -> HeardOutcome {
         self.keep_form(message, PromptForm::Text, words, offered, start)
     }
 
@@ -302,13 +363,22 @@ impl Work<'_> {
             .into_iter()
             .map(|session| button(self.session_name(session), Action::SendTo { heard, session }))
             .collect();
-        if let (Some(name), Some(project)) = (start, self.state.rules.projects.first().map(|p| p.name.clone())) {
+        if let (Some(name), Some(project)) =
+            (start, self.state.rules.projects.first().map(|p| p.name.clone()))
+        {
             let label = format!("Start {name} in {project}");
             buttons.push(button(label, Action::StartAndSend { heard, name, project }));
         }
         buttons.push(button("Drop it".into(), Action::Drop { heard }));
-        self.mark(&message.receipt(vec![]), Mark::Kept { why: words.lines().next().unwrap_or_default().into() });
-        let asked = self.post_to_place(&message.place, None, show::note(Level::Note, Rich::plain(words), buttons));
+        self.mark(
+            &message.receipt(vec![]),
+            Mark::Kept { why: words.lines().next().unwrap_or_default().into() },
+        );
+        let asked = self.post_to_place(
+            &message.place,
+            None,
+            show::note(Level::Note, Rich::plain(words), buttons),
+        );
         HeardOutcome::Kept {
             kept: Kept {
                 by: message.human.clone(),
@@ -330,9 +400,20 @@ impl Work<'_> {
         self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words: None });
     }
 
-    fn slash(&mut self, message: &Message, scope: &[SessionId], name: Name, arguments: &str) -> HeardOutcome {
+    fn slash(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        name: Name,
+        arguments: &str,
+    ) -> HeardOutcome {
         if !message.can_act() {
-            self.mark(&message.receipt(vec![]), Mark::NotTaken { why: "it was sent long ago; say it again if it still holds".into() });
+            self.mark(
+                &message.receipt(vec![]),
+                Mark::NotTaken {
+                    why: "it was sent long ago; say it again if it still holds".into(),
+                },
+            );
             return HeardOutcome::Handled;
         }
         let result = match name {
@@ -354,7 +435,13 @@ impl Work<'_> {
         HeardOutcome::Handled
     }
 
-    fn slash_on_sessions(&mut self, message: &Message, scope: &[SessionId], name: Name, arguments: &str) -> HeardOutcome {
+    fn slash_on_sessions(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        name: Name,
+        arguments: &str,
+    ) -> HeardOutcome {
         let targets = match (arguments.split_whitespace().next(), scope) {
             (Some(named), _) => match self.named(named.trim_matches(['[', ']'])) {
                 Ok(id) => vec![id],
@@ -366,7 +453,10 @@ impl Work<'_> {
             (None, []) => match self.state.live().map(|s| s.id).collect::<Vec<_>>().as_slice() {
                 [only] => vec![*only],
                 _ => {
-                    self.say_here(message, &format!("Which one? Write it with its name.\n{}", self.board()));
+                    self.say_here(
+                        message,
+                        &format!("Which one? Write it with its name.\n{}", self.board()),
+                    );
                     return HeardOutcome::Handled;
                 }
             },
@@ -386,7 +476,8 @@ impl Work<'_> {
             return Err(Refusal::AlreadyDecided("You may look, not command.".into()));
         }
         let live = self.is_live(id);
-        let need_live = matches!(name, Name::Stop | Name::End | Name::Kill | Name::Screen | Name::Focus);
+        let need_live =
+            matches!(name, Name::Stop | Name::End | Name::Kill | Name::Screen | Name::Focus);
         if need_live && !live {
             let name = self.state.sessions[&id].name.clone();
             return Err(Refusal::NotLive { name });
@@ -394,7 +485,10 @@ impl Work<'_> {
         match name {
             Name::Stop => {
                 self.interrupt(id);
-                self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words: Some(format!("stopping {session}")) });
+                self.mark(
+                    &message.receipt(vec![]),
+                    Mark::Stored { targets: vec![], words: Some(format!("stopping {session}")) },
+                );
             }
             Name::End => drop(self.end(&session, &message.human, OrderKind::End)?),
             Name::Kill => drop(self.end(&session, &message.human, OrderKind::Kill)?),
@@ -412,7 +506,10 @@ impl Work<'_> {
                 Name::Kill => "killing",
                 _ => "ending",
             };
-            self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words: Some(format!("{verb} {session}")) });
+            self.mark(
+                &message.receipt(vec![]),
+                Mark::Stored { targets: vec![], words: Some(format!("{verb} {session}")) },
+            );
         }
         Ok(())
     }
@@ -425,10 +522,14 @@ impl Work<'_> {
         loop {
             let mut words = rest.trim_start().splitn(3, char::is_whitespace);
             match (words.next(), words.next()) {
-                (Some("in"), Some(named)) if self.state.rules.projects.iter().any(|p| p.name.as_str() == named) => {
+                (Some("in"), Some(named))
+                    if self.state.rules.projects.iter().any(|p| p.name.as_str() == named) =>
+                {
                     project = Some(ProjectName::new(named));
                 }
-                (Some("with"), Some(named)) if self.state.rules.agents.iter().any(|a| a.as_str() == named) => {
+                (Some("with"), Some(named))
+                    if self.state.rules.agents.iter().any(|a| a.as_str() == named) =>
+                {
                     agent = Some(named.to_owned());
                 }
                 _ => break,
@@ -445,7 +546,13 @@ impl Work<'_> {
         let id = self.start(&start, &message.human)?;
         let name = self.state.sessions[&id].name.clone();
         if !rest.trim().is_empty() {
-            self.queue(id, rest.trim(), PromptForm::Text, &message.human, Some(message.receipt(vec![name.clone()])))?;
+            self.queue(
+                id,
+                rest.trim(),
+                PromptForm::Text,
+                &message.human,
+                Some(message.receipt(vec![name.clone()])),
+            )?;
         }
         Ok(format!("{name} starts."))
     }
@@ -454,17 +561,26 @@ impl Work<'_> {
         let Some(thread) = self.thread_state(id) else { return String::new() };
         let agent = self.state.sessions.get(&id).map(|s| s.agent.to_string()).unwrap_or_default();
         let age = show::span(thread.since, self.now);
-        let look = serde_json::to_value(thread.state).ok().and_then(|v| v.as_str().map(|s| s.replace('_', " ")));
+        let look = serde_json::to_value(thread.state)
+            .ok()
+            .and_then(|v| v.as_str().map(|s| s.replace('_', " ")));
         let detail = thread.detail.map(|d| format!(": {d}")).unwrap_or_default();
         format!("{} ({agent}) {} {age}{detail}", thread.session, look.unwrap_or_default())
     }
 
     fn board(&self) -> String {
         let live: Vec<_> = self.state.live().map(|s| self.status_line(s.id)).collect();
-        let mut lines = if live.is_empty() { vec!["No session runs. /new NAME starts one.".into()] } else { live };
+        let mut lines = if live.is_empty() {
+            vec!["No session runs. /new NAME starts one.".into()]
+        } else {
+            live
+        };
         lines.push(self.waiting_list());
         if !self.state.failed.is_empty() {
-            lines.push(format!("{} messages did not arrive; vigie status lists them.", self.state.failed.len()));
+            lines.push(format!(
+                "{} messages did not arrive; vigie status lists them.",
+                self.state.failed.len()
+            ));
         }
         lines.join("\n")
     }
@@ -477,7 +593,12 @@ impl Work<'_> {
         }
         let line = |gate: &&crate::gate::Gate| {
             let age = show::span(gate.opened, self.now);
-            format!("{} {} {} ({age})", gate.code, self.session_name(gate.session), gate.shown.title)
+            format!(
+                "{} {} {} ({age})",
+                gate.code,
+                self.session_name(gate.session),
+                gate.shown.title
+            )
         };
         open.iter().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -510,7 +631,9 @@ fn code_of(reading: &Reading) -> Option<&crate::id::GateCode> {
 }
 
 fn help() -> Rich {
-    let mut text = Rich::plain("Write [NAME] text to a session, or text alone in its thread. //command is the agent's own command.\n");
+    let mut text = Rich::plain(
+        "Write [NAME] text to a session, or text alone in its thread. //command is the agent's own command.\n",
+    );
     for (word, _, about) in slash::COMMANDS.iter().filter(|(word, ..)| *word != "start") {
         text.push(&format!("/{word}"), Some(Style::Code));
         text.push(&format!(" {about}\n"), None);

@@ -20,7 +20,13 @@ impl Work<'_> {
         let session = self.state.sessions.get(&id)?;
         let (state, detail) = self.look(session);
         let title = session.title.clone();
-        Some(ThreadState { session: session.name.clone(), title, state, detail, since: session.life.since() })
+        Some(ThreadState {
+            session: session.name.clone(),
+            title,
+            state,
+            detail,
+            since: session.life.since(),
+        })
     }
 
     fn look(&self, session: &Session) -> (SessionLook, Option<String>) {
@@ -34,10 +40,13 @@ impl Work<'_> {
                 };
                 (SessionLook::Waiting, Some(what.into()))
             }
-            (Life::NeedsDesk { why, .. } | Life::Lost { why, .. }, _) => (session.life.look(), Some(why.clone())),
-            (Life::Working { .. }, None) => {
-                (session.life.look(), session.turn.as_ref().and_then(|turn| turn.lines.last().cloned()))
+            (Life::NeedsDesk { why, .. } | Life::Lost { why, .. }, _) => {
+                (session.life.look(), Some(why.clone()))
             }
+            (Life::Working { .. }, None) => (
+                session.life.look(),
+                session.turn.as_ref().and_then(|turn| turn.lines.last().cloned()),
+            ),
             (Life::Starting { .. } | Life::Idle { .. } | Life::Ended { .. }, _) => {
                 (session.life.look(), session.last_words.clone())
             }
@@ -61,7 +70,10 @@ impl Work<'_> {
             rich = Rich::plain(format!("{name} finished with no text."));
         }
         if masked.masked > 0 {
-            let words = format!("\n\n{} masked; the desk shows it (vigie log {name}).", secrets(masked.masked));
+            let words = format!(
+                "\n\n{} masked; the desk shows it (vigie log {name}).",
+                secrets(masked.masked)
+            );
             rich.push(&words, Some(Style::Italic));
         }
         let document = format!("{name}-{}", self.now.format("%Y%m%d-%H%M%S"));
@@ -70,7 +82,15 @@ impl Work<'_> {
         }
     }
 
-    fn post_rich(&mut self, chat: &Chat, id: SessionId, name: &SessionName, rich: &Rich, level: Level, document: &str) {
+    fn post_rich(
+        &mut self,
+        chat: &Chat,
+        id: SessionId,
+        name: &SessionName,
+        rich: &Rich,
+        level: Level,
+        document: &str,
+    ) {
         let fitted = text::fit(rich, &chat.limits, document);
         let of = fitted.parts.len();
         for (index, text) in fitted.parts.into_iter().enumerate() {
@@ -83,19 +103,38 @@ impl Work<'_> {
         }
     }
 
-    pub(super) fn post_document(&mut self, chat: &Chat, id: SessionId, name: &SessionName, document: Document, level: Level) {
+    pub(super) fn post_document(
+        &mut self,
+        chat: &Chat,
+        id: SessionId,
+        name: &SessionName,
+        document: Document,
+        level: Level,
+    ) {
         let post = Post { from: Some(name.clone()), level, body: Body::Document(document) };
         self.post_in(chat, id, post, Rank::Final);
     }
 
-    pub(super) fn post_in(&mut self, chat: &Chat, id: SessionId, post: Post, rank: Rank) -> crate::id::DeliveryId {
+    pub(super) fn post_in(
+        &mut self,
+        chat: &Chat,
+        id: SessionId,
+        post: Post,
+        rank: Rank,
+    ) -> crate::id::DeliveryId {
         let to = self.session_target(chat, id);
         let what = crate::delivery::Outgoing::Post { post, reply_to: None };
         self.deliver(super::outbox::Draft { to, what, rank, session: Some(id), newest: None })
     }
 
     /// Vigie's own words about a session.
-    pub(super) fn tell(&mut self, session: SessionId, level: Level, words: &str, buttons: Vec<Button>) {
+    pub(super) fn tell(
+        &mut self,
+        session: SessionId,
+        level: Level,
+        words: &str,
+        buttons: Vec<Button>,
+    ) {
         let rank = if level == Level::Ring { Rank::Gate } else { Rank::Note };
         self.post_to_session(session, &note(level, Rich::plain(words), buttons), rank);
     }
@@ -117,10 +156,14 @@ impl Work<'_> {
         } else {
             match &session.life {
                 Life::Idle { .. } if ahead == 0 => return None,
-                Life::Idle { .. } | Life::Working { .. } => format!("{name} takes it after this turn"),
+                Life::Idle { .. } | Life::Working { .. } => {
+                    format!("{name} takes it after this turn")
+                }
                 Life::Starting { .. } => format!("{name} takes it when it has started"),
                 Life::NeedsDesk { .. } => format!("{name} needs you at the desk first"),
-                Life::Ended { .. } | Life::Lost { .. } => format!("{name} takes it when it is resumed"),
+                Life::Ended { .. } | Life::Lost { .. } => {
+                    format!("{name} takes it when it is resumed")
+                }
             }
         };
         Some(if ahead > 0 { format!("{} in line, {when}", ordinal(ahead + 1)) } else { when })

@@ -48,16 +48,20 @@ pub(super) const COMMANDS: [(&str, Name, &str); 12] = [
 
 pub(super) fn parse(text: &str) -> Slash {
     let text = text.trim();
-    if let Some(command) = text.strip_prefix("//").filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic())) {
+    if let Some(command) =
+        text.strip_prefix("//").filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+    {
         return Slash::Agent(format!("/{command}"));
     }
     let Some(rest) = text.strip_prefix('/') else { return Slash::Text };
     let (word, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    if let Some((_, name, _)) = COMMANDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(word)) {
+    if let Some((_, name, _)) = COMMANDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(word))
+    {
         return Slash::Vigie(*name, arguments.trim().to_owned());
     }
     // A path has more slashes, and a sentence more words; only a lone word can be a slip of the thumb.
-    let lone = word.chars().all(|c| c.is_ascii_alphabetic()) && arguments.split_whitespace().count() <= 1;
+    let lone =
+        word.chars().all(|c| c.is_ascii_alphabetic()) && arguments.split_whitespace().count() <= 1;
     match nearest(word, COMMANDS.iter().map(|(known, ..)| *known), 1).first() {
         Some(meant) if lone => Slash::Nearly { typed: word.into(), meant },
         Some(_) | None => Slash::Text,
