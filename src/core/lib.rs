@@ -3,6 +3,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod answer;
 pub mod bridge;
 pub mod command;
 pub mod decide;
@@ -10,7 +11,10 @@ pub mod delivery;
 pub mod gate;
 pub mod id;
 pub mod ids;
+pub mod nearest;
 pub mod prompt;
+pub mod risk;
+pub mod route;
 pub mod session;
 pub mod state;
 pub mod text;
