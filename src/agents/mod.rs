@@ -2,7 +2,12 @@
 //! orders into keys and the agent's own signals into reports. The holder gives it an [`AgentIo`]
 //! and knows nothing of any agent.
 
+pub mod claude;
+pub mod demo;
+pub mod hook_call;
+pub mod hooks;
 mod io;
+mod requests;
 
 pub use io::{AgentIo, Desk, HookCall, HookReply, Keys, Reporter, Screen};
 
