@@ -3,8 +3,11 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod answer;
 pub mod bridge;
 pub mod id;
+pub mod nearest;
+pub mod route;
 pub mod text;
 
 /// The instant an event happened, always UTC and always given, never asked for.
