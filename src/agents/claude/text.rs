@@ -1,5 +1,7 @@
 //! What is typed for a prompt.
 
+use vigie_core::text::prompt_text;
+
 /// Stands before every person's words: whatever they begin with, the program then reads text,
 /// neither a command (`/`) nor a shell line (`!`), and the model learns where they come from.
 pub(super) const MARK: &str = "[phone] ";
@@ -24,28 +26,29 @@ pub(super) fn command_text(text: &str) -> Result<String, String> {
     }
 }
 
-/// Without what a terminal would take for keys or the program would stumble over: control and
-/// invisible characters (a joiner within an emoji stays), and a backslash at the end, which would
-/// make Enter a new line.
+/// Cleaned, and without blanks around it: a blank in front would not hide a `/`.
 fn cleaned(text: &str) -> String {
-    const JOINER: char = '\u{200d}';
-    let kept: String = text
-        .replace("\r\n", "\n")
-        .replace('\r', "\n")
-        .chars()
-        .filter(|&c| matches!(c, '\n' | '\t' | JOINER) || !(c.is_control() || invisible(c)))
-        .collect();
-    let trimmed = kept.trim();
-    if trimmed.ends_with('\\') { format!("{trimmed} ") } else { trimmed.into() }
+    prompt_text(prompt_text(text).trim_start())
 }
 
-/// Unicode's format characters (category Cf) and what else has no shape.
-/// Source: `DerivedGeneralCategory.txt`, Unicode 16.
-fn invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}'
-        | '\u{8e2}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{110bd}' | '\u{110cd}'
-        | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{e0000}'..='\u{e0fff}')
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_person_writes_begins_with_the_mark() {
+        for text in ["!ls", "/clear", "  /clear", "#x", "@x", "-x", "\u{200b}!ls", "\n!ls"] {
+            assert!(typed_text(text).starts_with("[phone] "), "{text:?}");
+        }
+        assert_eq!(typed_text("\u{200b} \n"), "");
+        assert_eq!(typed_text("a\\"), "[phone] a\\ ");
+    }
+
+    #[test]
+    fn a_command_is_one_line_with_a_name() {
+        assert_eq!(command_text("/model opus").as_deref(), Ok("/model opus"));
+        for no in ["model", "/", "/ x", "/a\nb", "!ls", ""] {
+            assert!(command_text(no).is_err(), "{no:?}");
+        }
+    }
 }
