@@ -1,3 +1,4 @@
 //! The daemon as a library, so that tests run it in-process.
 
 pub mod agents;
+pub mod hold;

@@ -3,12 +3,20 @@
 //! and knows nothing of any agent.
 
 mod io;
+mod shell;
 
-pub use io::{AgentIo, Desk, HookCall, HookReply, Keys, Reporter, Screen};
+pub use io::{AgentIo, Desk, HookCall, HookReply, Keys, Printed, Reporter, Screen};
 
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, path::PathBuf};
-use vigie_core::id::{SessionId, SessionName};
+use std::{
+    collections::BTreeMap,
+    io::{Error, ErrorKind},
+    path::{Path, PathBuf},
+};
+use vigie_core::{
+    agent::AgentEvent,
+    id::{SessionId, SessionName},
+};
 
 /// Which adapter runs a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,4 +80,39 @@ pub struct CommandLine {
     pub args: Vec<String>,
     /// The whole environment of the program.
     pub env: BTreeMap<String, String>,
+}
+
+/// What starts this session's program. `env` is the cleaned environment, `folder` the session's
+/// own, where an adapter may write settings before the program reads them.
+///
+/// # Errors
+/// A sentence for a person: what of the session's folder could not be written, or that this build
+/// does not know the agent.
+pub fn command_line(
+    kind: AgentKind,
+    spec: &Spec,
+    folder: &Path,
+    hooks: &HookAddress,
+    env: BTreeMap<String, String>,
+) -> Result<CommandLine, Error> {
+    let _ = (folder, hooks);
+    match kind {
+        AgentKind::Shell => Ok(shell::command_line(spec, env)),
+        AgentKind::Claude | AgentKind::Demo => {
+            Err(Error::new(ErrorKind::Unsupported, format!("this build cannot run {kind:?}")))
+        }
+    }
+}
+
+/// Runs the session's adapter until the program is gone and everything it knows is reported.
+/// The adapter says `Started`, refuses the prompts that are left when the program goes, and leaves
+/// `Exited` to the holder, which also kills what does not leave by itself.
+pub async fn run(kind: AgentKind, io: AgentIo) {
+    match kind {
+        AgentKind::Shell => shell::run(io).await,
+        AgentKind::Claude | AgentKind::Demo => {
+            let what = format!("this build cannot run {kind:?}");
+            io.reports.report(AgentEvent::Degraded { what }).await;
+        }
+    }
 }
