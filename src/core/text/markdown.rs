@@ -49,8 +49,11 @@ fn keep_definitions(source: &str) -> Cow<'_, str> {
             .map(|(label, definition)| (fold(label), definition.span.start))
             .collect();
         let used: HashSet<String> = parser.filter_map(|event| reference(&event)).collect();
-        let mut lost: Vec<usize> =
-            defined.into_iter().filter(|(label, _)| !used.contains(label)).map(|(_, at)| at).collect();
+        let mut lost: Vec<usize> = defined
+            .into_iter()
+            .filter(|(label, _)| !used.contains(label))
+            .map(|(_, at)| at)
+            .collect();
         if lost.is_empty() {
             break;
         }
@@ -69,8 +72,10 @@ fn keep_definitions(source: &str) -> Cow<'_, str> {
 }
 
 fn reference(event: &Event<'_>) -> Option<String> {
-    if let Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. }) = event {
-        matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut).then(|| fold(id))
+    if let Event::Start(Tag::Link { link_type, id, .. } | Tag::Image { link_type, id, .. }) = event
+    {
+        matches!(link_type, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
+            .then(|| fold(id))
     } else {
         None
     }
@@ -101,7 +106,11 @@ enum Mark {
     /// It was no mark: these characters stand there.
     Literal(String),
     /// `from`: where its text begins; `opens`: a span was opened for it.
-    Link { url: String, from: usize, opens: bool },
+    Link {
+        url: String,
+        from: usize,
+        opens: bool,
+    },
     Nothing,
 }
 
@@ -168,8 +177,12 @@ impl Page<'_> {
             Tag::Emphasis => self.inline(Style::Italic, range),
             Tag::Strong => self.inline(Style::Bold, range),
             Tag::Strikethrough => self.inline(Style::Strike, range),
-            Tag::Link { link_type: LinkType::Email, dest_url, .. } => self.link(format!("mailto:{dest_url}")),
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => self.link(dest_url.into_string()),
+            Tag::Link { link_type: LinkType::Email, dest_url, .. } => {
+                self.link(format!("mailto:{dest_url}"))
+            }
+            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+                self.link(dest_url.into_string())
+            }
             Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
@@ -299,7 +312,9 @@ fn language(info: &str) -> Option<String> {
     let word = info.split([' ', '\t', ',', '{', ':']).next().unwrap_or_default();
     let fits = !word.is_empty()
         && word.len() <= 20
-        && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '.' | '-' | '_'));
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '.' | '-' | '_'));
     fits.then(|| word.to_owned())
 }
 

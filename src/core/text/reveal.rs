@@ -102,7 +102,10 @@ mod tests {
         );
         assert_eq!(warning(&reveal("ls -l")), None);
         let three = reveal("a\u{200B}\u{2060}\u{FE0F}");
-        assert_eq!(warning(&three).as_deref(), Some("3 hidden characters. It runs exactly as shown."));
+        assert_eq!(
+            warning(&three).as_deref(),
+            Some("3 hidden characters. It runs exactly as shown.")
+        );
     }
 
     #[test]
@@ -115,7 +118,8 @@ mod tests {
 
     #[test]
     fn other_languages_are_left_alone() {
-        for text in ["привет, как дела, сор", "γειά σου", "naïve café", "漢字 kanji", "5 µs, Δt"] {
+        for text in ["привет, как дела, сор", "γειά σου", "naïve café", "漢字 kanji", "5 µs, Δt"]
+        {
             assert_eq!(shown(text).2, 0, "{text}");
         }
         assert_eq!(shown("сору a b").2, 4, "a command of nothing but Cyrillic letters");
