@@ -146,6 +146,16 @@ pub struct Phone {
     pub enabled: OnOff,
 }
 
+impl std::fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scheme = match self.scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        write!(f, "{scheme}://{}", self.authority)
+    }
+}
+
 /// `config.example.toml`, as it was when this binary was built.
 pub const EXAMPLE: &str = include_str!("../../config.example.toml");
 
