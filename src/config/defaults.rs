@@ -1,0 +1,81 @@
+//! What holds when nobody set anything: `vigie up` needs no file.
+
+use std::{
+    collections::BTreeMap,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
+use vigie_core::id::{AgentName, HumanId, ProjectName};
+
+use super::{
+    Agent, Config, Gates, Human, Language, OnOff, Phone, Project, Recording, Role, Routing,
+    Surroundings, Web, WorktreeMode,
+};
+use crate::agents::AgentKind;
+
+/// Stands in bookmarks, tunnels and firewall rules, so it stays.
+const PORT: u16 = 7285;
+
+/// Under the day that an agent's hook waits at most, so that our answer comes first.
+pub(super) const LONGEST_DEADLINE: Duration = Duration::from_secs(23 * 3600);
+
+/// Much more than a day of an agent's screen, and little beside what agents leave on a disk.
+const RECORDING_LIMIT: u64 = 64 << 20;
+
+pub(super) fn config(around: &Surroundings) -> Config {
+    Config {
+        source: None,
+        web: Web { listen: listen(), hosts: Vec::new(), url: None },
+        humans: vec![owner(around)],
+        projects: vec![demo_project(around)],
+        agents: agents(around),
+        routing: Routing { stories: Vec::new(), languages: vec![Language::English] },
+        gates: Gates { deadline: LONGEST_DEADLINE },
+        recording: Recording { limit: RECORDING_LIMIT },
+        phone: Phone { enabled: OnOff::On },
+        warnings: Vec::new(),
+    }
+}
+
+pub(super) fn listen() -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))
+}
+
+fn owner(around: &Surroundings) -> Human {
+    Human {
+        id: HumanId::new("owner"),
+        name: around.user.clone(),
+        role: Role::Owner,
+        phone: OnOff::On,
+    }
+}
+
+fn demo_project(around: &Surroundings) -> Project {
+    Project {
+        name: ProjectName::new("demo"),
+        path: around.data.join("demo"),
+        agent: AgentName::new("demo"),
+        worktree: WorktreeMode::None,
+    }
+}
+
+fn agents(around: &Surroundings) -> Vec<Agent> {
+    let demo = agent("demo", AgentKind::Demo, "vigie".into());
+    let shell = agent("shell", AgentKind::Shell, around.shell.clone());
+    let claude = around.claude.clone().map(|path| agent("claude", AgentKind::Claude, path));
+    [demo, shell].into_iter().chain(claude).collect()
+}
+
+/// An agent of that name with nothing set.
+pub(super) fn agent(name: &str, kind: AgentKind, program: PathBuf) -> Agent {
+    Agent {
+        name: AgentName::new(name),
+        kind,
+        program,
+        args: Vec::new(),
+        env: BTreeMap::new(),
+        permission_mode: None,
+        prompt_ends: None,
+    }
+}

@@ -1,0 +1,207 @@
+//! TOML → checked [`Config`]. Nothing behind this module checks a setting again.
+
+mod check;
+mod defaults;
+mod keys;
+mod paths;
+mod problem;
+mod rows;
+mod values;
+
+pub use paths::{NoHome, Surroundings};
+pub use problem::{ConfigError, Problem};
+
+use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
+use vigie_core::id::{AgentName, HumanId, ProjectName};
+
+use crate::agents::AgentKind;
+
+/// Everything a person can set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The file it came from; `None`: the defaults alone.
+    pub source: Option<PathBuf>,
+    pub web: Web,
+    /// At least one of them is an owner.
+    pub humans: Vec<Human>,
+    /// At least one; the first is taken when nobody names one.
+    pub projects: Vec<Project>,
+    pub agents: Vec<Agent>,
+    pub routing: Routing,
+    pub gates: Gates,
+    pub recording: Recording,
+    pub phone: Phone,
+    /// What is allowed and still worth a word at the start, each a sentence.
+    pub warnings: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Web {
+    pub listen: SocketAddr,
+    /// Host names besides the loopback ones under which a browser may ask for us.
+    pub hosts: Vec<String>,
+    /// The address people reach us under when it is not `listen`: a tunnel or a proxy with TLS.
+    pub url: Option<PublicUrl>,
+}
+
+/// `http(s)://host[:port]`, without a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl {
+    pub scheme: Scheme,
+    /// Host and, where it is not the scheme's own, port: as it stands in a `Host` header.
+    pub authority: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    Http,
+    Https,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Human {
+    pub id: HumanId,
+    pub name: String,
+    pub role: Role,
+    /// Whether they get the phone page.
+    pub phone: OnOff,
+}
+
+/// What a person may do; each may do what those after it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Reads.
+    Viewer,
+    /// Starts sessions, writes to them, stops and ends them.
+    Talker,
+    /// Answers what waits.
+    Approver,
+    /// Lets people in and stops Vigie.
+    Owner,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnOff {
+    On,
+    Off,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    pub name: ProjectName,
+    pub path: PathBuf,
+    /// Names one of [`Config::agents`].
+    pub agent: AgentName,
+    pub worktree: WorktreeMode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorktreeMode {
+    /// Every session works in the project's own folder.
+    None,
+    /// Each session gets a git worktree and a branch.
+    PerStory,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agent {
+    pub name: AgentName,
+    pub kind: AgentKind,
+    /// For [`AgentKind::Demo`] our own binary, whatever stands here.
+    pub program: PathBuf,
+    pub args: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    pub permission_mode: Option<String>,
+    pub prompt_ends: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routing {
+    /// Prefixes of story keys in upper case (`PD`); empty: any that looks like one.
+    pub stories: Vec<String>,
+    /// Languages whose answer words count.
+    pub languages: Vec<Language>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    English,
+    French,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gates {
+    /// How long a request waits before it is denied by itself.
+    pub deadline: Duration,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// Most bytes of one session's recording.
+    pub limit: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phone {
+    pub enabled: OnOff,
+}
+
+impl std::fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let scheme = match self.scheme {
+            Scheme::Http => "http",
+            Scheme::Https => "https",
+        };
+        write!(f, "{scheme}://{}", self.authority)
+    }
+}
+
+/// `config.example.toml`, as it was when this binary was built.
+pub const EXAMPLE: &str = include_str!("../../config.example.toml");
+
+impl Config {
+    /// Reads `around.config`. A file that is not there gives the defaults, unless somebody named
+    /// it (`named`).
+    pub fn load(around: &Surroundings, named: Named) -> Result<Self, ConfigError> {
+        let file = &around.config;
+        match fs::read_to_string(file) {
+            Ok(text) => {
+                let mut config = check::parse(&text, file, around)?;
+                config.warnings.extend(paths::readable_secrets(file, &config));
+                config.source = Some(file.clone());
+                Ok(config)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && named == Named::No => {
+                Ok(Self::defaults(around))
+            }
+            Err(error) => Err(ConfigError::unreadable(file, error)),
+        }
+    }
+
+    /// What holds without any file.
+    pub fn defaults(around: &Surroundings) -> Self {
+        defaults::config(around)
+    }
+
+    /// Checks `text` as if it stood in `around.config`.
+    pub fn parse(text: &str, around: &Surroundings) -> Result<Self, ConfigError> {
+        check::parse(text, &around.config, around)
+    }
+
+    pub fn human(&self, id: &HumanId) -> Option<&Human> {
+        self.humans.iter().find(|human| human.id == *id)
+    }
+
+    /// Who the desk is: the first owner.
+    pub fn owner(&self) -> &Human {
+        let owner = self.humans.iter().find(|human| human.role == Role::Owner);
+        owner.expect("checked: one human is an owner")
+    }
+}
+
+/// Whether somebody asked for this very file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Named {
+    Yes,
+    No,
+}

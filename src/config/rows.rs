@@ -1,0 +1,73 @@
+//! The file as it is written: every value optional and with its place, so that the checks can say
+//! what is wrong and where. Never used outside `config`.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// A text and where it stands.
+pub(super) type Text = Option<Spanned<String>>;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WebRow {
+    pub listen: Text,
+    pub allow_remote: Option<bool>,
+    pub hosts: Option<Vec<Spanned<String>>>,
+    pub url: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HumanRow {
+    pub id: Text,
+    pub name: Option<String>,
+    pub role: Text,
+    pub phone: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProjectRow {
+    pub name: Text,
+    pub path: Text,
+    pub agent: Text,
+    pub worktree: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AgentRow {
+    pub name: Text,
+    pub kind: Text,
+    pub program: Text,
+    pub args: Option<Vec<String>>,
+    pub env: Option<BTreeMap<String, String>>,
+    pub permission_mode: Text,
+    pub prompt_ends: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RoutingRow {
+    pub stories: Option<Vec<Spanned<String>>>,
+    pub languages: Option<Vec<Spanned<String>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GatesRow {
+    pub deadline: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordingRow {
+    pub limit: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PhoneRow {
+    pub enabled: Option<bool>,
+}

@@ -1,0 +1,98 @@
+//! What goes back when something was not done: `{error, hint, code}` and the right status.
+
+use axum::{
+    Json,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use vigie_core::command::Refusal;
+
+use super::shapes::ErrorShape;
+use crate::config::Role;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    status: StatusCode,
+    code: &'static str,
+    error: String,
+    hint: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn new(status: StatusCode, code: &'static str, error: impl Into<String>) -> Self {
+        Self { status, code, error: error.into(), hint: None }
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn words(&self) -> &str {
+        &self.error
+    }
+
+    pub(super) fn not_signed_in() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "not_signed_in", "you are not signed in")
+            .hint("Make a link at the desk: vigie login")
+    }
+
+    pub(super) fn role(name: &str, role: Role) -> Self {
+        let deed = match role {
+            Role::Viewer => "look",
+            Role::Talker => "write to sessions",
+            Role::Approver => "answer what waits",
+            Role::Owner => "let people in or stop Vigie",
+        };
+        Self::new(StatusCode::FORBIDDEN, "role", format!("{name} may not {deed}"))
+            .hint("Roles are in the configuration, under [[human]].")
+    }
+
+    pub(super) fn desk_only() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "desk_only", "this is done at the desk only")
+            .hint("Run it with the vigie command on the machine itself.")
+    }
+
+    pub(super) fn no_such_page() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "no_such_page", "there is nothing at this address")
+            .hint("docs/api.md lists what is there.")
+    }
+
+    pub(super) fn unreadable(reason: impl std::fmt::Display) -> Self {
+        Self::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "unreadable",
+            format!("the request cannot be read: {reason}"),
+        )
+    }
+}
+
+impl From<Refusal> for Fault {
+    fn from(refusal: Refusal) -> Self {
+        let (status, code) = match &refusal {
+            Refusal::NoSession { .. } => (StatusCode::NOT_FOUND, "no_session"),
+            Refusal::NoProject { .. } => (StatusCode::NOT_FOUND, "no_project"),
+            Refusal::NoAgent { .. } => (StatusCode::NOT_FOUND, "no_agent"),
+            Refusal::NoGate { .. } => (StatusCode::NOT_FOUND, "no_gate"),
+            Refusal::NotLive { .. } => (StatusCode::CONFLICT, "not_live"),
+            Refusal::StillLive { .. } => (StatusCode::CONFLICT, "still_live"),
+            Refusal::NothingToResume { .. } => (StatusCode::CONFLICT, "nothing_to_resume"),
+            Refusal::AlreadyDecided(_) => (StatusCode::CONFLICT, "already_decided"),
+            Refusal::NeedsCode { .. } => (StatusCode::CONFLICT, "needs_code"),
+            Refusal::NoSuchChoice { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "no_such_choice"),
+            Refusal::BadName(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_name"),
+            Refusal::EmptyText => (StatusCode::UNPROCESSABLE_ENTITY, "empty_text"),
+            Refusal::QueueFull { .. } => (StatusCode::TOO_MANY_REQUESTS, "queue_full"),
+            Refusal::NotWritten { .. } => (StatusCode::INSUFFICIENT_STORAGE, "not_written"),
+            Refusal::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        };
+        Self { status, code, error: refusal.to_string(), hint: refusal.hint() }
+    }
+}
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        let body = ErrorShape { error: self.error, hint: self.hint, code: self.code.into() };
+        (self.status, Json(body)).into_response()
+    }
+}

@@ -1,0 +1,200 @@
+//! What stands before every request over TCP: the right host, no foreign page, a person who is
+//! signed in; and the headers that every answer carries.
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use std::{net::SocketAddr, sync::Arc};
+use tracing::warn;
+
+use super::{
+    fault::Fault,
+    people::{Caller, Way},
+    serve::App,
+};
+use crate::config::{Scheme, Web};
+
+/// Everything from here, no inline script or style, and nobody may frame the page.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// Names under which a browser may ask for us. A page of somebody else whose name was made to
+/// point here still asks under its own name, so its requests end at this list.
+#[derive(Clone, Debug)]
+pub(super) struct Hosts {
+    port: u16,
+    /// Whatever port stands after them: a tunnel may bring its own.
+    named: Arc<Vec<String>>,
+}
+
+impl Hosts {
+    pub(super) fn new(web: &Web, listening: SocketAddr) -> Self {
+        let url = web.url.iter().map(|url| split(&url.authority).0.to_owned());
+        let named = web.hosts.iter().cloned().chain(url).collect();
+        Self { port: listening.port(), named: Arc::new(named) }
+    }
+
+    /// `authority` is what a `Host` header holds.
+    fn allow(&self, authority: &str) -> bool {
+        let (host, port) = split(authority);
+        let host = host.to_ascii_lowercase();
+        let loopback = matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]");
+        let our_port = port.unwrap_or("80") == self.port.to_string();
+        (loopback && our_port) || self.named.contains(&host)
+    }
+}
+
+/// Host and port, of which the port may be missing and the host may be an IPv6 address in brackets.
+fn split(authority: &str) -> (&str, Option<&str>) {
+    match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => (host, Some(port)),
+        _ => (authority, None),
+    }
+}
+
+/// The outermost layer: hosts, origins, headers.
+pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) -> Response {
+    let mut response = match check(&app.hosts, request.method(), request.headers()) {
+        Ok(()) => next.run(request).await,
+        Err(fault) => {
+            warn!(why = fault.words(), "request refused");
+            fault.into_response()
+        }
+    };
+    let headers = response.headers_mut();
+    // These two are not for anybody to soften.
+    headers
+        .insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    );
+    headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+fn check(hosts: &Hosts, method: &Method, headers: &HeaderMap) -> Result<(), Fault> {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(header::HOST).unwrap_or_default();
+    if !hosts.allow(host) {
+        let words = format!("Vigie does not answer under the name `{host}`");
+        let hint = "If it should, put the name into `hosts` under [web] in the configuration.";
+        return Err(Fault::new(StatusCode::FORBIDDEN, "wrong_host", words).hint(hint));
+    }
+    let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
+    let ours = |origin: &str| {
+        let bare = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        bare.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
+    };
+    match origin {
+        Some(origin) if ours(origin) => Ok(()),
+        // Browsers name the origin whenever a page writes; who does not is no page of ours.
+        None if matches!(*method, Method::GET | Method::HEAD) => Ok(()),
+        Some(_) | None => {
+            let words = "this request does not come from a page of Vigie";
+            let hint = "Programs use the socket in the data folder: docs/api.md";
+            Err(Fault::new(StatusCode::FORBIDDEN, "wrong_origin", words).hint(hint))
+        }
+    }
+}
+
+/// Lets in who is signed in, and hands the person on.
+pub(super) async fn signed_in(
+    State(app): State<App>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let Some(caller) = caller(&app, request.headers()) else {
+        return refuse(request.uri().path());
+    };
+    if let Way::Login(id) = &caller.way
+        && let Err(error) = app.logins.seen(id, app.clock.now()).await
+    {
+        warn!(%error, "last use of a login is not kept");
+    }
+    if let Some(phone) = &app.outside.phone {
+        (phone.person)(&caller, request.extensions_mut());
+    }
+    request.extensions_mut().insert(caller);
+    next.run(request).await
+}
+
+/// A page sends to the login; a program reads why.
+fn refuse(path: &str) -> Response {
+    if path.contains("/api/") {
+        return Fault::not_signed_in().into_response();
+    }
+    (StatusCode::SEE_OTHER, [(header::LOCATION, "/login")]).into_response()
+}
+
+pub(super) fn caller(app: &App, headers: &HeaderMap) -> Option<Caller> {
+    let secret = cookie(headers, &app.cookie)?;
+    let (human, login) = app.logins.find(secret, app.clock.now())?;
+    app.people.caller(&human, Way::Login(login))
+}
+
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let pairs = headers.get_all(header::COOKIE).into_iter();
+    pairs
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find_map(|(key, value)| (key == name).then_some(value))
+}
+
+/// Cookies know no ports, so the port is in the name: two Vigies on one machine keep apart.
+pub(super) fn cookie_name(listening: SocketAddr) -> String {
+    format!("vigie_{}", listening.port())
+}
+
+/// `Secure` only where the pages are reached over TLS: browsers drop such cookies elsewhere.
+pub(super) fn set_cookie(app: &App, secret: &str, seconds: u64) -> HeaderValue {
+    let secure = match app.url.scheme {
+        Scheme::Https => "; Secure",
+        Scheme::Http => "",
+    };
+    let name = &app.cookie;
+    let text =
+        format!("{name}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={seconds}{secure}");
+    HeaderValue::from_str(&text).expect("a name of ours and hexadecimal digits")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hosts() -> Hosts {
+        let named = vec!["harbour.example.org".into(), "[2001:db8::7]".into()];
+        Hosts { port: 7285, named: Arc::new(named) }
+    }
+
+    #[test]
+    fn only_our_own_names_are_answered() {
+        for good in [
+            "127.0.0.1:7285",
+            "LOCALHOST:7285",
+            "[::1]:7285",
+            "harbour.example.org",
+            "Harbour.example.org:8443",
+            "[2001:db8::7]:80",
+        ] {
+            assert!(hosts().allow(good), "{good}");
+        }
+        for bad in [
+            "",
+            "localhost",
+            "localhost:80",
+            "127.0.0.1:7286",
+            "127.0.0.1:7285.example.org",
+            "evil.example.org:7285",
+            "[::2]:7285",
+            "localhost:7285:7285",
+        ] {
+            assert!(!hosts().allow(bad), "{bad}");
+        }
+    }
+}

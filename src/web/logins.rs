@@ -1,0 +1,254 @@
+//! Who is signed in, on which device: a small file of hashes, so that a restart signs nobody out
+//! and a stolen copy signs nobody in.
+
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::{Arc, RwLock},
+    time::Duration,
+};
+use tokio::sync::Mutex;
+use vigie_core::{Timestamp, id::HumanId};
+
+use super::{
+    shapes::LoginShape,
+    token::{self, Hash, NoRandomness},
+};
+
+pub(super) const FILE: &str = "logins.json";
+
+/// A login that nobody used for so long ends: half a year.
+pub(super) const IDLE_LIFETIME: Duration = Duration::from_secs(180 * 24 * 3600);
+
+/// How exactly "last seen" is kept: each update is a write to disk.
+const SEEN_STEP: Duration = Duration::from_secs(3600);
+
+/// Devices that are signed in at once; the one unseen for longest goes.
+const MOST_LOGINS: usize = 100;
+
+/// Longest device name kept, in characters.
+const DEVICE_LENGTH: usize = 120;
+
+#[derive(Debug)]
+pub(super) struct Logins {
+    file: PathBuf,
+    rows: RwLock<Arc<Vec<Row>>>,
+    /// Held from reading the rows until their successor is on disk.
+    writing: Mutex<()>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    id: String,
+    human: HumanId,
+    /// SHA-256 of the cookie, in hex.
+    hash: String,
+    device: String,
+    made: Timestamp,
+    seen: Timestamp,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum LoginsError {
+    #[error("{} cannot be read: {source}", file.display())]
+    Read { file: PathBuf, source: io::Error },
+    #[error("{} is damaged: {source}; move it away and everybody signs in anew", file.display())]
+    Damaged { file: PathBuf, source: serde_json::Error },
+    #[error("{} cannot be written: {source}", file.display())]
+    Write { file: PathBuf, source: io::Error },
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomnessOutside),
+}
+
+/// See [`NoRandomness`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct NoRandomnessOutside(String);
+
+impl From<NoRandomness> for LoginsError {
+    fn from(error: NoRandomness) -> Self {
+        Self::NoRandomness(NoRandomnessOutside(error.to_string()))
+    }
+}
+
+impl Logins {
+    /// Reads `logins.json` in the data folder; none there is nobody signed in.
+    pub(super) fn open(data: &Path) -> Result<Self, LoginsError> {
+        let file = data.join(FILE);
+        let rows = match fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map_err(|source| LoginsError::Damaged { file: file.clone(), source })?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(source) => return Err(LoginsError::Read { file, source }),
+        };
+        Ok(Self { file, rows: RwLock::new(Arc::new(rows)), writing: Mutex::new(()) })
+    }
+
+    /// Signs a device in and returns the secret for its cookie; it is on disk by then.
+    pub(super) async fn add(
+        &self,
+        human: HumanId,
+        device: &str,
+        now: Timestamp,
+    ) -> Result<String, LoginsError> {
+        let secret = token::cookie()?;
+        let row = Row {
+            id: token::login_id()?,
+            human,
+            hash: Hash::of(&secret).hex(),
+            device: device.chars().filter(|c| !c.is_control()).take(DEVICE_LENGTH).collect(),
+            made: now,
+            seen: now,
+        };
+        self.change(|rows| {
+            rows.retain(|row| row.seen + IDLE_LIFETIME > now);
+            if rows.len() == MOST_LOGINS {
+                let oldest = rows.iter().enumerate().min_by_key(|(_, row)| row.seen);
+                if let Some((at, _)) = oldest {
+                    rows.remove(at);
+                }
+            }
+            rows.push(row);
+        })
+        .await?;
+        Ok(secret)
+    }
+
+    /// Whose cookie this is: the person and the login's id.
+    pub(super) fn find(&self, secret: &str, now: Timestamp) -> Option<(HumanId, String)> {
+        let hash = Hash::of(secret);
+        let rows = self.rows();
+        let row = rows.iter().find(|row| {
+            Hash::from_hex(&row.hash).is_some_and(|other| other.is(&hash))
+                && row.seen + IDLE_LIFETIME > now
+        })?;
+        Some((row.human.clone(), row.id.clone()))
+    }
+
+    /// Notes that a device is in use, to the hour.
+    pub(super) async fn seen(&self, id: &str, now: Timestamp) -> Result<(), LoginsError> {
+        let stale = |row: &Row| row.id == id && row.seen + SEEN_STEP <= now;
+        if !self.rows().iter().any(stale) {
+            return Ok(());
+        }
+        self.change(|rows| rows.iter_mut().filter(|row| stale(row)).for_each(|row| row.seen = now))
+            .await
+    }
+
+    /// Signs a device out; `false` when there is no such login.
+    pub(super) async fn remove(&self, id: &str) -> Result<bool, LoginsError> {
+        if !self.rows().iter().any(|row| row.id == id) {
+            return Ok(false);
+        }
+        self.change(|rows| rows.retain(|row| row.id != id)).await?;
+        Ok(true)
+    }
+
+    pub(super) fn list(&self) -> Vec<LoginShape> {
+        let shape = |row: &Row| LoginShape {
+            id: row.id.clone(),
+            human: row.human.to_string(),
+            device: row.device.clone(),
+            made: row.made,
+            seen: row.seen,
+        };
+        self.rows().iter().map(shape).collect()
+    }
+
+    fn rows(&self) -> Arc<Vec<Row>> {
+        Arc::clone(&self.rows.read().expect("nothing panics while it holds the logins"))
+    }
+
+    /// Only what is on disk counts, so the rows change after the file did.
+    async fn change(&self, change: impl FnOnce(&mut Vec<Row>)) -> Result<(), LoginsError> {
+        let _one_at_a_time = self.writing.lock().await;
+        let mut rows = Vec::clone(&self.rows());
+        change(&mut rows);
+        let rows = Arc::new(rows);
+        let (file, written) = (self.file.clone(), Arc::clone(&rows));
+        let result = tokio::task::spawn_blocking(move || write(&file, &written)).await;
+        result
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
+            .map_err(|source| LoginsError::Write { file: self.file.clone(), source })?;
+        *self.rows.write().expect("nothing panics while it holds the logins") = rows;
+        Ok(())
+    }
+}
+
+/// A whole new file in place of the old one, on disk when this returns.
+fn write(file: &Path, rows: &[Row]) -> io::Result<()> {
+    let fresh = file.with_extension("json.new");
+    let mut out =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
+    out.write_all(&serde_json::to_vec_pretty(rows)?)?;
+    out.sync_all()?;
+    fs::rename(&fresh, file)?;
+    File::open(file.parent().unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp::default() + Duration::from_secs(seconds)
+    }
+
+    #[tokio::test]
+    async fn a_login_outlives_a_restart_and_its_secret_is_not_on_disk() {
+        let data = tempfile::tempdir().unwrap();
+        let logins = Logins::open(data.path()).unwrap();
+        let secret = logins.add(HumanId::new("ines"), "Firefox\n", at(0)).await.unwrap();
+
+        let again = Logins::open(data.path()).unwrap();
+        let (human, id) = again.find(&secret, at(1)).unwrap();
+        assert_eq!(human, HumanId::new("ines"));
+        assert_eq!(again.list()[0].device, "Firefox");
+
+        let file = data.path().join(FILE);
+        assert!(!fs::read_to_string(&file).unwrap().contains(&secret));
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+
+        assert!(again.remove(&id).await.unwrap());
+        assert!(!again.remove(&id).await.unwrap());
+        assert!(Logins::open(data.path()).unwrap().find(&secret, at(1)).is_none());
+    }
+
+    #[tokio::test]
+    async fn an_unused_login_ends_and_a_used_one_stays() {
+        let data = tempfile::tempdir().unwrap();
+        let logins = Logins::open(data.path()).unwrap();
+        let half = IDLE_LIFETIME.as_secs() / 2;
+        let secret = logins.add(HumanId::new("ines"), "", at(0)).await.unwrap();
+        let (_, id) = logins.find(&secret, at(half)).unwrap();
+        logins.seen(&id, at(half)).await.unwrap();
+        assert!(logins.find(&secret, at(half + IDLE_LIFETIME.as_secs() - 1)).is_some());
+        assert!(logins.find(&secret, at(half + IDLE_LIFETIME.as_secs())).is_none());
+    }
+
+    #[tokio::test]
+    async fn a_damaged_file_is_said_and_kept() {
+        let data = tempfile::tempdir().unwrap();
+        fs::write(data.path().join(FILE), "{").unwrap();
+        let error = Logins::open(data.path()).unwrap_err();
+        assert!(error.to_string().contains("is damaged"), "{error}");
+        assert_eq!(fs::read(data.path().join(FILE)).unwrap(), b"{");
+    }
+
+    #[tokio::test]
+    async fn the_device_unseen_for_longest_makes_room() {
+        let data = tempfile::tempdir().unwrap();
+        let logins = Logins::open(data.path()).unwrap();
+        let first = logins.add(HumanId::new("ines"), "", at(0)).await.unwrap();
+        for second in 1..=MOST_LOGINS as u64 {
+            logins.add(HumanId::new("ines"), "", at(second)).await.unwrap();
+        }
+        assert!(logins.find(&first, at(200)).is_none());
+        assert_eq!(logins.list().len(), MOST_LOGINS);
+    }
+}

@@ -1,0 +1,22 @@
+//! The JSON API on the desk's socket and on TCP, the login, and the guard around both. Speaks to
+//! the hub's handle and to what [`Outside`] holds, to nothing else of the daemon.
+
+mod api;
+pub mod client;
+mod fault;
+mod follow;
+mod guard;
+mod links;
+mod login;
+mod logins;
+mod outside;
+mod people;
+mod serve;
+pub mod shapes;
+mod socket;
+mod token;
+
+pub use outside::{Boxed, Outside, PhoneMount};
+pub use people::Caller;
+pub use serve::{Parts, StartError, Started, start};
+pub use socket::{PathTooLong, SOCKET_NAME};

@@ -1,0 +1,45 @@
+//! What the web part needs of parts it must not name; `daemon.rs` fills it in.
+
+use axum::{Router, http::Extensions};
+use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
+use tokio::sync::watch;
+use vigie_core::{command::Refusal, session::Session};
+
+use super::{Caller, shapes::Event};
+use crate::hub::Hub;
+
+/// A future that one of these calls returns.
+pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Reads at most so many events after a sequence number.
+type ReadEvents = Arc<dyn Fn(u64, usize) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync>;
+
+/// Asks a session's holder for its screen, top to bottom.
+type ReadScreen = Arc<dyn Fn(PathBuf) -> Boxed<Result<Vec<String>, String>> + Send + Sync>;
+
+#[derive(Clone)]
+pub struct Outside {
+    pub hub: Hub,
+    /// The newest event's sequence number.
+    pub newest: watch::Receiver<u64>,
+    pub events: ReadEvents,
+    /// The folder of the session's present run: its holder's socket and recording are in there.
+    pub folder: Arc<dyn Fn(&Session) -> PathBuf + Send + Sync>,
+    pub screen: ReadScreen,
+    /// Whether a process runs inside an agent's session.
+    pub inside_a_session: fn(u32) -> bool,
+    pub phone: Option<PhoneMount>,
+}
+
+/// The phone page, as its own package hands it out.
+#[derive(Clone)]
+pub struct PhoneMount {
+    /// Goes under `/phone`.
+    pub router: Router,
+    /// Goes under `/assets`, for everybody: style and icons.
+    pub assets: Router,
+    /// The page that asks for a code, with a line that says why.
+    pub login_page: fn(Option<&str>) -> String,
+    /// Puts the caller into a request as the phone's router expects it.
+    pub person: fn(&Caller, &mut Extensions),
+}

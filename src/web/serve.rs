@@ -1,0 +1,318 @@
+//! Binds both doors and serves them: TCP for browsers, the socket for the desk.
+
+use axum::{
+    Router,
+    extract::{ConnectInfo, DefaultBodyLimit, Request},
+    http::StatusCode,
+    middleware::{self, Next},
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use std::{
+    io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, UnixListener},
+    sync::Semaphore,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use super::{
+    api,
+    fault::Fault,
+    guard::{self, Hosts},
+    links::Links,
+    login,
+    logins::{Logins, LoginsError},
+    outside::Outside,
+    people::{Caller, People},
+    shapes::Reaches,
+    socket::{self, Peer},
+};
+use crate::{
+    clock::Clock,
+    config::{Config, OnOff, PublicUrl, Scheme},
+    tasks::Tasks,
+};
+
+/// Connections of one door at once; a browser keeps a handful open for each page.
+const MOST_CONNECTIONS: usize = 256;
+
+/// A request's head is a few hundred bytes; who takes longer than this sends it to hold us up.
+const HEAD_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Longest body: a long paste, escaped as JSON in the worst way.
+const BODY_LIMIT: usize = 2 << 20;
+
+/// After a failed accept (no descriptors left) it is tried again, but not in a loop.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
+
+/// What everything in here shares.
+#[derive(Clone)]
+pub(super) struct App(Arc<Shared>);
+
+pub(super) struct Shared {
+    pub(super) outside: Outside,
+    pub(super) people: People,
+    pub(super) links: Links,
+    pub(super) logins: Logins,
+    pub(super) hosts: Hosts,
+    pub(super) cookie: String,
+    pub(super) url: PublicUrl,
+    pub(super) reaches: Reaches,
+    pub(super) clock: Clock,
+    pub(super) tasks: Tasks,
+}
+
+impl std::ops::Deref for App {
+    type Target = Shared;
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+/// What the web part is made of.
+pub struct Parts<'a> {
+    pub config: &'a Config,
+    /// The data folder: 0700, and its lock is held.
+    pub data: &'a Path,
+    pub outside: Outside,
+    pub clock: Clock,
+    pub tasks: Tasks,
+}
+
+/// Both doors are open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    pub listening: SocketAddr,
+    /// What people type.
+    pub url: PublicUrl,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("port {} of {} is taken by another program; choose another with `vigie up --listen`, or under [web] in the configuration", .0.port(), .0.ip())]
+    PortTaken(SocketAddr),
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot make the socket {}: {source}", file.display())]
+    Socket { file: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Logins(#[from] LoginsError),
+}
+
+/// Opens both doors. The connections are tasks of `parts.tasks`.
+pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
+    let Parts { config, data, outside, clock, tasks } = parts;
+    let logins = Logins::open(data)?;
+    let address = config.web.listen;
+    let tcp = TcpListener::bind(address).await.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::PortTaken(address),
+        _ => StartError::Listen { address, source },
+    })?;
+    let listening = tcp.local_addr().map_err(|source| StartError::Listen { address, source })?;
+    let unix = socket::bind(data)
+        .map_err(|source| StartError::Socket { file: data.join(socket::SOCKET_NAME), source })?;
+    let url = url(config, listening);
+    let app = App(Arc::new(Shared {
+        people: People::new(config),
+        links: Links::default(),
+        logins,
+        hosts: Hosts::new(&config.web, listening),
+        cookie: guard::cookie_name(listening),
+        reaches: reaches(config, listening),
+        url: url.clone(),
+        outside,
+        clock,
+        tasks: tasks.clone(),
+    }));
+    let (browsers, desk) = (browsers(&app), desk(&app));
+    let connections = tasks.clone();
+    tasks.start("web", |stop| accept_tcp(tcp, browsers, connections, stop));
+    let (connections, inside) = (tasks.clone(), app.outside.inside_a_session);
+    tasks.start("desk", move |stop| accept_unix(unix, desk, connections, inside, stop));
+    Ok(Started { listening, url })
+}
+
+/// The configured address, else the one we listen on.
+fn url(config: &Config, listening: SocketAddr) -> PublicUrl {
+    config.web.url.clone().unwrap_or_else(|| {
+        let named = config.web.hosts.first().filter(|_| !listening.ip().is_loopback());
+        let authority = match named {
+            Some(host) => format!("{host}:{}", listening.port()),
+            None => listening.to_string(),
+        };
+        PublicUrl { scheme: Scheme::Http, authority }
+    })
+}
+
+fn reaches(config: &Config, listening: SocketAddr) -> Reaches {
+    if config.web.url.is_some() || !listening.ip().is_loopback() {
+        Reaches::Others
+    } else {
+        Reaches::ThisMachine
+    }
+}
+
+/// What a browser reaches: the login for everybody, the rest for who is signed in.
+fn browsers(app: &App) -> Router {
+    let mut inside: Router<App> = Router::new()
+        .route("/", get(home))
+        .nest("/api/v1", api::router())
+        .fallback(async || Fault::no_such_page());
+    let mut open = login::router().route("/healthz", get(healthz));
+    if let Some(phone) = &app.outside.phone {
+        let page = phone.router.clone().layer(middleware::from_fn(phone_allowed));
+        inside = inside.nest_service("/phone", page);
+        open = open.nest_service("/assets", phone.assets.clone());
+    }
+    let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::signed_in));
+    open.merge(inside)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn_with_state(app.clone(), guard::outer))
+        .with_state(app.clone())
+}
+
+/// What the desk reaches: the API, as its owner.
+fn desk(app: &App) -> Router {
+    let owner = app.people.desk();
+    Router::new()
+        .nest("/api/v1", api::router())
+        .route("/healthz", get(healthz))
+        .fallback(async || Fault::no_such_page())
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(axum::Extension(owner))
+        .layer(middleware::from_fn(ours_alone))
+        .with_state(app.clone())
+}
+
+async fn healthz() -> &'static str {
+    "ok"
+}
+
+async fn home() -> Redirect {
+    Redirect::to("/phone")
+}
+
+async fn phone_allowed(request: Request, next: Next) -> Response {
+    match request.extensions().get::<Caller>().map(|caller| caller.phone) {
+        Some(OnOff::On) => next.run(request).await,
+        Some(OnOff::Off) | None => {
+            Fault::new(StatusCode::FORBIDDEN, "no_phone", "the phone page is off for you")
+                .hint("It is `phone` under [[human]] in the configuration.")
+                .into_response()
+        }
+    }
+}
+
+/// An agent never commands Vigie, not even from its own shell.
+async fn ours_alone(request: Request, next: Next) -> Response {
+    match request.extensions().get::<Peer>() {
+        Some(Peer::Ours) => next.run(request).await,
+        Some(Peer::Agent) => Fault::new(
+            StatusCode::FORBIDDEN,
+            "inside_a_session",
+            "this comes from inside a session, and agents do not command Vigie",
+        )
+        .hint("Run it in a terminal outside of Vigie, or ask the person.")
+        .into_response(),
+        Some(Peer::Stranger) | None => {
+            Fault::new(StatusCode::FORBIDDEN, "stranger", "this Vigie belongs to another user")
+                .into_response()
+        }
+    }
+}
+
+async fn accept_tcp(listener: TcpListener, router: Router, tasks: Tasks, stop: CancellationToken) {
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let Some(permit) = enter(&room, &stop).await else { return };
+        let (stream, from) = tokio::select! {
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => { pause(&error).await; continue }
+            },
+        };
+        let router = router.clone().layer(axum::Extension(ConnectInfo(from)));
+        tasks.start("web connection", |stop| async move {
+            connection(stream, router, stop).await;
+            drop(permit);
+        });
+    }
+}
+
+async fn accept_unix(
+    listener: UnixListener,
+    router: Router,
+    tasks: Tasks,
+    inside_a_session: fn(u32) -> bool,
+    stop: CancellationToken,
+) {
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let Some(permit) = enter(&room, &stop).await else { return };
+        let stream = tokio::select! {
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => { pause(&error).await; continue }
+            },
+        };
+        let peer = socket::peer(&stream, inside_a_session);
+        let router = router.clone().layer(axum::Extension(peer));
+        tasks.start("desk connection", |stop| async move {
+            connection(stream, router, stop).await;
+            drop(permit);
+        });
+    }
+}
+
+/// Waits for room for one more connection; `None` when it is time to stop.
+async fn enter(
+    room: &Arc<Semaphore>,
+    stop: &CancellationToken,
+) -> Option<tokio::sync::OwnedSemaphorePermit> {
+    tokio::select! {
+        () = stop.cancelled() => None,
+        permit = Arc::clone(room).acquire_owned() => permit.ok(),
+    }
+}
+
+async fn pause(error: &io::Error) {
+    warn!(%error, "a connection was not accepted");
+    tokio::time::sleep(ACCEPT_PAUSE).await;
+}
+
+async fn connection<S>(stream: S, router: Router, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_DEADLINE)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    tokio::pin!(served);
+    let ended = tokio::select! {
+        ended = &mut served => ended,
+        () = stop.cancelled() => {
+            // The request that is under way gets its answer.
+            served.as_mut().graceful_shutdown();
+            served.await
+        }
+    };
+    if let Err(error) = ended {
+        debug!(%error, "a connection broke");
+    }
+}

@@ -1,0 +1,352 @@
+//! What crosses the API, both ways; `docs/api.md` describes it. Kept apart from the core's types,
+//! so that a rename in there changes nothing out here.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use vigie_core::{
+    Timestamp,
+    agent::{Asked, PromptForm},
+    bridge::{CardKind, Risk},
+    command::{SessionView, Status},
+    gate::{Gate, GateState},
+    session::{Ended, Life},
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorShape {
+    pub error: String,
+    pub hint: Option<String>,
+    /// Stable, for programs.
+    pub code: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DaemonShape {
+    pub version: String,
+    pub pid: u32,
+    /// Where the pages are.
+    pub url: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionShape {
+    pub id: String,
+    pub name: String,
+    pub title: String,
+    pub project: String,
+    pub agent: String,
+    pub folder: String,
+    pub branch: Option<String>,
+    /// `starting`, `idle`, `working`, `waiting`, `needs_desk`, `ended` or `lost`.
+    pub state: String,
+    /// Why it needs the desk, or how it ended.
+    pub detail: Option<String>,
+    pub since: Timestamp,
+    pub created: Timestamp,
+    /// Codes of what it waits for.
+    pub waiting: Vec<String>,
+    /// Messages it has not taken yet.
+    pub queued: usize,
+    pub last_words: Option<String>,
+    pub micro_usd: u64,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+impl SessionShape {
+    pub fn new(view: &SessionView) -> Self {
+        let session = &view.session;
+        let (state, detail) = state(view);
+        Self {
+            id: session.id.to_string(),
+            name: session.name.to_string(),
+            title: session.title.clone(),
+            project: session.project.to_string(),
+            agent: session.agent.to_string(),
+            folder: session.cwd.clone(),
+            branch: session.worktree.as_ref().map(|worktree| worktree.branch.clone()),
+            state: state.into(),
+            detail,
+            since: session.life.since(),
+            created: session.created,
+            waiting: view.open_gates.iter().map(|(_, code)| code.to_string()).collect(),
+            queued: view.queued,
+            last_words: session.last_words.clone(),
+            micro_usd: session.spent.micro_usd,
+            input_tokens: session.spent.input_tokens,
+            output_tokens: session.spent.output_tokens,
+        }
+    }
+}
+
+fn state(view: &SessionView) -> (&'static str, Option<String>) {
+    let waits = !view.open_gates.is_empty();
+    match &view.session.life {
+        Life::Ended { how: Ended::By { human }, .. } => ("ended", Some(format!("by {human}"))),
+        Life::Ended { how: Ended::Itself, .. } => ("ended", None),
+        Life::Lost { why, .. } => ("lost", Some(why.clone())),
+        Life::NeedsDesk { why, .. } => ("needs_desk", Some(why.clone())),
+        Life::Starting { .. } | Life::Idle { .. } | Life::Working { .. } if waits => {
+            ("waiting", None)
+        }
+        Life::Starting { .. } => ("starting", None),
+        Life::Idle { .. } => ("idle", None),
+        Life::Working { .. } => ("working", None),
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateShape {
+    pub id: String,
+    pub code: String,
+    /// The session's name.
+    pub session: String,
+    /// `permission`, `question` or `plan`.
+    pub kind: String,
+    pub title: String,
+    /// Exactly what will run, is asked or is planned; hidden characters made visible.
+    pub content: String,
+    pub diff: Option<String>,
+    pub warnings: Vec<String>,
+    pub facts: Vec<FactShape>,
+    /// `plain`, `care`, or `code` when only its code answers it.
+    pub risk: String,
+    pub opened: Timestamp,
+    /// Denied by itself from then on.
+    pub until: Timestamp,
+    /// `open`, `answered`, `taken` or `closed`.
+    pub state: String,
+    pub questions: Vec<QuestionShape>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FactShape {
+    pub label: String,
+    pub value: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionShape {
+    pub text: String,
+    pub options: Vec<OptionShape>,
+    pub multiple: bool,
+    /// The answer it has already, while another question is still open.
+    pub picked: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OptionShape {
+    pub label: String,
+    pub description: String,
+}
+
+impl GateShape {
+    /// `session` is its session's name.
+    pub fn new(gate: &Gate, session: String) -> Self {
+        let shown = &gate.shown;
+        let fact = |fact: &vigie_core::bridge::Fact| FactShape {
+            label: fact.label.clone(),
+            value: fact.value.clone(),
+        };
+        Self {
+            id: gate.id.to_string(),
+            code: gate.code.to_string(),
+            session,
+            kind: match shown.kind {
+                CardKind::Permission => "permission",
+                CardKind::Question => "question",
+                CardKind::Plan => "plan",
+            }
+            .into(),
+            title: shown.title.clone(),
+            content: shown.content.text.clone(),
+            diff: shown.diff.clone(),
+            warnings: shown.warnings.clone(),
+            facts: shown.facts.iter().map(fact).collect(),
+            risk: match shown.risk {
+                Risk::Plain => "plain",
+                Risk::Care => "care",
+                Risk::Code => "code",
+            }
+            .into(),
+            opened: gate.opened,
+            until: gate.until,
+            state: match gate.state {
+                GateState::Open => "open",
+                GateState::Answered { .. } => "answered",
+                GateState::Taken { .. } => "taken",
+                GateState::Closed { .. } => "closed",
+            }
+            .into(),
+            questions: questions(gate),
+        }
+    }
+}
+
+fn questions(gate: &Gate) -> Vec<QuestionShape> {
+    let asked = match &gate.ask {
+        Asked::Questions { questions } => questions,
+        Asked::Permission { .. } | Asked::Plan { .. } => return Vec::new(),
+    };
+    let shape = |(at, question): (usize, &vigie_core::agent::Question)| QuestionShape {
+        text: question.text.clone(),
+        options: question
+            .options
+            .iter()
+            .map(|option| OptionShape {
+                label: option.label.clone(),
+                description: option.description.clone(),
+            })
+            .collect(),
+        multiple: question.multiple,
+        picked: gate.picked.get(at).cloned().flatten(),
+    };
+    asked.iter().enumerate().map(shape).collect()
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusShape {
+    pub daemon: DaemonShape,
+    pub sessions: Vec<SessionShape>,
+    pub waiting: Vec<GateShape>,
+    pub pending_deliveries: usize,
+    pub failed_deliveries: Vec<String>,
+    pub problems: Vec<String>,
+}
+
+impl StatusShape {
+    pub fn new(daemon: DaemonShape, status: &Status) -> Self {
+        Self {
+            daemon,
+            sessions: status.sessions.iter().map(SessionShape::new).collect(),
+            waiting: gates(&status.waiting, &status.sessions),
+            pending_deliveries: status.pending_deliveries,
+            failed_deliveries: status.failed_deliveries.clone(),
+            problems: status.problems.clone(),
+        }
+    }
+}
+
+/// Each gate with the name of its session.
+pub fn gates(gates: &[Gate], sessions: &[SessionView]) -> Vec<GateShape> {
+    let name = |gate: &Gate| {
+        let view = sessions.iter().find(|view| view.session.id == gate.session);
+        view.map_or_else(|| gate.session.to_string(), |view| view.session.name.to_string())
+    };
+    gates.iter().map(|gate| GateShape::new(gate, name(gate))).collect()
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewSession {
+    pub name: String,
+    #[serde(default)]
+    pub title: String,
+    pub project: Option<String>,
+    pub agent: Option<String>,
+    pub prompt: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SendText {
+    pub text: String,
+    #[serde(default)]
+    pub form: FormShape,
+}
+
+/// `text` unless it is one of the agent's own slash commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FormShape {
+    #[default]
+    Text,
+    Command,
+}
+
+impl From<FormShape> for PromptForm {
+    fn from(form: FormShape) -> Self {
+        match form {
+            FormShape::Text => Self::Text,
+            FormShape::Command => Self::Command,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stored {
+    pub prompt: String,
+    pub session: String,
+    /// How many messages go in before it.
+    pub ahead: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    pub words: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerGate {
+    pub choice: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Screen {
+    pub session: String,
+    pub lines: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folder {
+    pub session: String,
+    /// Of its present run, or the last one.
+    pub folder: String,
+    pub live: bool,
+}
+
+/// One line of the event stream.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    pub seq: u64,
+    pub at: Timestamp,
+    /// What happened; its fields may grow.
+    pub event: Value,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewLink {
+    /// Who signs in with it; the first owner when nobody is named.
+    pub human: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkShape {
+    pub url: String,
+    /// The same secret for typing.
+    pub code: String,
+    pub human: String,
+    pub until: Timestamp,
+    /// Whether another device can open it, or this machine alone.
+    pub reaches: Reaches,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reaches {
+    ThisMachine,
+    Others,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoginShape {
+    pub id: String,
+    pub human: String,
+    /// What the browser called itself.
+    pub device: String,
+    pub made: Timestamp,
+    /// To the hour.
+    pub seen: Timestamp,
+}

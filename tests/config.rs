@@ -1,0 +1,284 @@
+//! What a person reads when the configuration is wrong, and what holds without one.
+
+use std::path::PathBuf;
+use vigie::config::{Config, OnOff, Role, Surroundings, WorktreeMode};
+
+fn around() -> Surroundings {
+    Surroundings {
+        home: "/home/ines".into(),
+        data: "/home/ines/.local/share/vigie".into(),
+        config: "config.toml".into(),
+        user: "ines".into(),
+        shell: "/bin/bash".into(),
+        claude: None,
+    }
+}
+
+fn read(text: &str) -> Config {
+    Config::parse(text, &around()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn explain(text: &str) -> String {
+    Config::parse(text, &around()).expect_err("it should be refused").to_string()
+}
+
+#[test]
+fn the_example_is_the_defaults() {
+    assert_eq!(read(vigie::config::EXAMPLE), Config::defaults(&around()));
+}
+
+#[test]
+fn an_empty_file_is_the_defaults() {
+    assert_eq!(read(""), Config::defaults(&around()));
+}
+
+#[test]
+fn without_a_file_there_is_one_owner_and_a_demo() {
+    let config = Config::defaults(&around());
+    assert_eq!(config.owner().name, "ines");
+    assert_eq!(config.projects[0].path, PathBuf::from("/home/ines/.local/share/vigie/demo"));
+    let agents: Vec<&str> = config.agents.iter().map(|agent| agent.name.as_str()).collect();
+    assert_eq!(agents, ["demo", "shell"]);
+}
+
+#[test]
+fn claude_is_there_when_it_is_on_the_path() {
+    let config = Config::defaults(&Surroundings { claude: Some("/opt/claude".into()), ..around() });
+    assert_eq!(config.agents[2].program, PathBuf::from("/opt/claude"));
+}
+
+#[test]
+fn what_is_set_is_read() {
+    let config = read(
+        r#"
+        [web]
+        listen = "192.0.2.7:80"
+        allow_remote = true
+        hosts = ["Harbour.example.org"]
+        url = "https://harbour.example.org/"
+
+        [[human]]
+        id = "ines"
+        name = "Inès Caradec"
+        role = "owner"
+
+        [[human]]
+        id = "tomas"
+        role = "viewer"
+        phone = false
+
+        [[project]]
+        name = "quay"
+        path = "~/work/quay"
+        agent = "claude"
+        worktree = "per-story"
+
+        [[agent]]
+        name = "shell"
+        kind = "shell"
+        program = "/bin/zsh"
+
+        [routing]
+        stories = ["pd"]
+        languages = ["en", "fr"]
+
+        [gates]
+        deadline = "1h30m"
+
+        [recording]
+        limit = "2 GiB"
+        "#,
+    );
+    assert_eq!(config.web.hosts, ["harbour.example.org"]);
+    assert_eq!(config.web.url.unwrap().authority, "harbour.example.org");
+    assert_eq!(config.humans[1].role, Role::Viewer);
+    assert_eq!(config.humans[1].phone, OnOff::Off);
+    assert_eq!(config.projects[0].path, PathBuf::from("/home/ines/work/quay"));
+    assert_eq!(config.projects[0].worktree, WorktreeMode::PerStory);
+    let programs: Vec<_> =
+        config.agents.iter().map(|agent| agent.program.to_str().unwrap()).collect();
+    assert_eq!(
+        programs,
+        ["vigie", "/bin/zsh", "claude"],
+        "a named claude need not be installed yet"
+    );
+    assert_eq!(config.routing.stories, ["PD"]);
+    assert_eq!(config.gates.deadline.as_secs(), 5400);
+    assert_eq!(config.recording.limit, 2 << 30);
+}
+
+#[test]
+fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
+    insta::assert_snapshot!(explain("[web]\nlistn = \"127.0.0.1:80\"\n\n[[projet]]\nname = \"quay\"\n"), @r#"
+    config.toml:2:1: [web] has no key `listn`
+      | listn = "127.0.0.1:80"
+      | ^^^^^
+      Did you mean `listen`? Keys: listen, allow_remote, hosts, url.
+
+    config.toml:4:3: there is no table `projet`
+      | [[projet]]
+      |   ^^^^^^
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone.
+    "#);
+}
+
+#[test]
+fn a_wrong_kind_of_value_is_said_with_its_place() {
+    insta::assert_snapshot!(explain("[web]\nlisten = 7285\n"), @r"
+    config.toml:2:10: [web]: invalid type: integer `7285`, expected a string
+      | listen = 7285
+      |          ^^^^
+    ");
+}
+
+#[test]
+fn broken_toml_is_said_with_its_place() {
+    insta::assert_snapshot!(explain("[web]\nlisten = \"127.0.0.1:7285\n\n[gates\n"), @r#"
+    config.toml:2:25: invalid basic string, expected `"`
+      | listen = "127.0.0.1:7285
+      |                         ^
+
+    config.toml:4:7: unclosed table, expected `]`
+      | [gates
+      |       ^
+    "#);
+}
+
+#[test]
+fn other_machines_are_let_in_only_when_it_is_said_twice() {
+    insta::assert_snapshot!(explain("[web]\nlisten = \"0.0.0.0:7285\"\nallow_remote = true\n"), @r#"
+    config.toml:2:10: `0.0.0.0:7285` lets other machines in
+      | listen = "0.0.0.0:7285"
+      |          ^^^^^^^^^^^^^^
+      Keep 127.0.0.1 and use a tunnel, or set `allow_remote = true` and `hosts = ["…"]`, the names people type for this machine.
+    "#);
+    read("[web]\nlisten = \"0.0.0.0:7285\"\nallow_remote = true\nhosts = [\"harbour\"]\n");
+}
+
+#[test]
+fn an_unknown_agent_is_said_with_the_nearest() {
+    let text = "[[project]]\nname = \"quay\"\npath = \"/srv/quay\"\nagent = \"shel\"\n";
+    insta::assert_snapshot!(explain(text), @r#"
+    config.toml:4:9: no agent is called `shel`
+      | agent = "shel"
+      |         ^^^^^^
+      Did you mean `shell`? Agents: demo, shell.
+    "#);
+}
+
+#[test]
+fn every_value_is_checked() {
+    let text = r#"
+[[human]]
+id = "tomas"
+role = "aprover"
+
+[[project]]
+name = "Quay!"
+path = "work/quay"
+worktree = "per-day"
+
+[[project]]
+path = "/srv/a"
+
+[[agent]]
+name = "a"
+kind = "shell"
+
+[[agent]]
+name = "a"
+kind = "cluade"
+
+[gates]
+deadline = "2 days"
+
+[recording]
+limit = "64"
+
+[routing]
+stories = ["PD-"]
+languages = ["de"]
+"#;
+    insta::assert_snapshot!(explain(text), @r#"
+    config.toml:4:8: `aprover` is not possible here
+      | role = "aprover"
+      |        ^^^^^^^^^
+      Did you mean `approver`? Possible: owner, approver, talker, viewer.
+
+    config.toml:7:8: `Quay!` is no name
+      | name = "Quay!"
+      |        ^^^^^^^
+      Use a-z, 0-9, `-`, `_` and `.`, at most 40 of them.
+
+    config.toml:8:8: `work/quay` is not absolute
+      | path = "work/quay"
+      |        ^^^^^^^^^^^
+      Write an absolute path, or one that begins with `~/`.
+
+    config.toml:9:12: `per-day` is not possible here
+      | worktree = "per-day"
+      |            ^^^^^^^^^
+      Possible: none, per-story.
+
+    config.toml:11:1: [[project]] needs `name`
+      | [[project]]
+      | ^^^^^^^^^^^
+
+    config.toml:19:8: `a` is there twice
+      | name = "a"
+      |        ^^^
+
+    config.toml:20:8: `cluade` is not possible here
+      | kind = "cluade"
+      |        ^^^^^^^^
+      Did you mean `claude`? Possible: claude, shell, demo.
+
+    config.toml:23:12: `2 days` is no deadline
+      | deadline = "2 days"
+      |            ^^^^^^^^
+      Write 15m, 2h or 1h30m; at least 1m and at most 23h, since agents give up after a day.
+
+    config.toml:26:9: `64` is no size
+      | limit = "64"
+      |         ^^^^
+      Write a number and KiB, MiB or GiB, such as 64 MiB.
+
+    config.toml:29:12: `PD-` is no story prefix
+      | stories = ["PD-"]
+      |            ^^^^^
+      Write the letters before the dash, 2 to 10 of them: `PD` for PD-285.
+
+    config.toml:30:14: `de` is not possible here
+      | languages = ["de"]
+      |              ^^^^
+      Possible: en, fr.
+    "#);
+}
+
+#[test]
+fn one_table_where_a_list_belongs_is_explained() {
+    insta::assert_snapshot!(explain("[human]\nid = \"ines\"\n"), @r"
+    config.toml:1:1: [[human]] is a list of tables
+      | [human]
+      | ^^^^^^^
+      Write [[human]], with two brackets: there can be several.
+    ");
+}
+
+#[test]
+fn nobody_is_locked_out() {
+    insta::assert_snapshot!(explain("[[human]]\nid = \"ines\"\nrole = \"approver\"\n"), @r#"
+    config.toml:1:1: no [[human]] is an owner
+      | [[human]]
+      | ^^^^^^^^^
+      Give one of them `role = "owner"`.
+    "#);
+}
+
+#[test]
+fn columns_count_characters_not_bytes() {
+    let text = "[[human]]\nid = \"ines\"\nname = \"Inès\"\nrole = \"owner\"\n[recording]\nlimit = \"64 Mé\"\n";
+    let error = Config::parse(text, &around()).unwrap_err();
+    assert_eq!((error.problems[0].line, error.problems[0].column), (6, 9));
+    assert!(error.to_string().contains("        ^^^^^^^\n"), "{error}");
+}

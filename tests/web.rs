@@ -1,0 +1,436 @@
+//! The guard, the login and the API, over real loopback and the real socket.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+use axum::{
+    Extension, Router, body::Bytes, extract::Request as Asked, http::Extensions, routing::get,
+};
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, StatusCode, client::conn::http1, header};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use std::{net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
+use tokio::{net::TcpStream, sync::mpsc, sync::watch};
+use vigie::{
+    clock::Clock,
+    config::{Config, Surroundings},
+    hub::{Hub, Mail},
+    tasks::{Finish, Tasks},
+    web::{
+        self, Caller, Outside, Parts, PhoneMount,
+        client::{Client, ClientError},
+        shapes::{Done, Event, LinkShape, LoginShape, NewLink, StatusShape},
+    },
+};
+use vigie_core::{
+    Timestamp,
+    command::{Command, Refusal, Reply, Status},
+};
+
+/// A web part with a hub that answers what a test needs.
+struct Home {
+    data: tempfile::TempDir,
+    at: SocketAddr,
+    tasks: Tasks,
+    clock: Clock,
+    newest: watch::Sender<u64>,
+}
+
+const SETTINGS: &str = r#"
+[web]
+listen = "127.0.0.1:0"
+hosts = ["harbour.example.org"]
+
+[[human]]
+id = "ines"
+name = "Inès Caradec"
+role = "owner"
+
+[[human]]
+id = "tomas"
+role = "viewer"
+phone = false
+"#;
+
+impl Home {
+    async fn start() -> Self {
+        Self::start_with(|_| false).await
+    }
+
+    async fn start_with(inside_a_session: fn(u32) -> bool) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let around = Surroundings {
+            home: data.path().into(),
+            data: data.path().into(),
+            config: "config.toml".into(),
+            user: "ines".into(),
+            shell: "/bin/sh".into(),
+            claude: None,
+        };
+        let config = Config::parse(SETTINGS, &around).unwrap();
+        let (tasks, clock) = (Tasks::new(), Clock::fixed(Timestamp::default()));
+        let (newest, seen) = watch::channel(3);
+        let outside = Outside {
+            hub: hub(&tasks),
+            newest: seen,
+            events: Arc::new(|after, most| Box::pin(async move { Ok(events(after, most)) })),
+            folder: Arc::new(|_| "/nowhere".into()),
+            screen: Arc::new(|_| Box::pin(async { Err("nobody draws it".into()) })),
+            inside_a_session,
+            phone: Some(phone()),
+        };
+        let parts = Parts {
+            config: &config,
+            data: data.path(),
+            outside,
+            clock: clock.clone(),
+            tasks: tasks.clone(),
+        };
+        let at = web::start(parts).await.unwrap().listening;
+        Self { data, at, tasks, clock, newest }
+    }
+
+    fn desk(&self) -> Client {
+        Client::new(self.data.path())
+    }
+
+    async fn link(&self, human: &str) -> LinkShape {
+        self.desk().post("/links", &NewLink { human: Some(human.into()) }).await.unwrap()
+    }
+
+    /// Signs in and returns the cookie.
+    async fn sign_in(&self, human: &str) -> String {
+        let code = self.link(human).await.code;
+        let answer = self.ask(self.form(&code)).await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+        let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    fn origin(&self) -> String {
+        format!("http://{}", self.at)
+    }
+
+    fn get(&self, path: &str) -> hyper::http::request::Builder {
+        Request::get(path).header(header::HOST, self.at.to_string())
+    }
+
+    fn form(&self, code: &str) -> Request<Full<Bytes>> {
+        Request::post("/login")
+            .header(header::HOST, self.at.to_string())
+            .header(header::ORIGIN, self.origin())
+            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(header::USER_AGENT, "a test")
+            .body(Full::from(format!("code={code}")))
+            .unwrap()
+    }
+
+    async fn ask(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
+        let stream = TcpStream::connect(self.at).await.unwrap();
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+        let work = async move {
+            let (parts, body) = sender.send_request(request).await.unwrap().into_parts();
+            Response::from_parts(parts, body.collect().await.unwrap().to_bytes())
+        };
+        let both = futures_util::future::join(work, connection);
+        tokio::time::timeout(Duration::from_secs(10), both).await.expect("an answer in time").0
+    }
+}
+
+fn empty(builder: hyper::http::request::Builder) -> Request<Full<Bytes>> {
+    builder.body(Full::default()).unwrap()
+}
+
+fn hub(tasks: &Tasks) -> Hub {
+    let (mailbox, mut mail) = mpsc::channel(4);
+    tasks.start("hub", |stop| async move {
+        loop {
+            let next =
+                tokio::select! { next = mail.recv() => next, () = stop.cancelled() => return };
+            let Some(Mail::Request { request, answer }) = next else { return };
+            let reply = match request.what {
+                Command::Status => Ok(Reply::Status(Status {
+                    sessions: Vec::new(),
+                    waiting: Vec::new(),
+                    pending_deliveries: 1,
+                    failed_deliveries: Vec::new(),
+                    problems: Vec::new(),
+                })),
+                Command::Sessions => Ok(Reply::Sessions(Vec::new())),
+                Command::Stop { session } => Ok(Reply::Done {
+                    words: format!("{session} by {} over {}", request.by, request.via),
+                }),
+                other => Err(Refusal::BadName(format!("{other:?}"))),
+            };
+            let _ = answer.send(reply);
+        }
+    });
+    Hub::new(mailbox)
+}
+
+fn events(after: u64, most: usize) -> Vec<Event> {
+    let event = |seq| Event { seq, at: Timestamp::default(), event: json!({ "number": seq }) };
+    (after + 1..=5).take(most).map(event).collect()
+}
+
+#[derive(Clone)]
+struct Name(String);
+
+fn phone() -> PhoneMount {
+    let page = async |Extension(Name(name)): Extension<Name>| format!("the phone of {name}");
+    let assets = async |request: Asked| request.uri().path().to_owned();
+    PhoneMount {
+        router: Router::new().route("/", get(page)),
+        assets: Router::new().route("/{name}", get(assets)),
+        login_page: |message| format!("login: {}", message.unwrap_or("ask")),
+        person: |caller: &Caller, extensions: &mut Extensions| {
+            extensions.insert(Name(caller.name.clone()));
+        },
+    }
+}
+
+#[tokio::test]
+async fn another_name_for_this_machine_is_refused() {
+    let home = Home::start().await;
+    for host in ["evil.example.org", "evil.example.org:7285", "127.0.0.1:1", ""] {
+        let answer = home.ask(empty(Request::get("/healthz").header(header::HOST, host))).await;
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{host}");
+        let shape: Value = serde_json::from_slice(answer.body()).unwrap();
+        assert_eq!(shape["code"], "wrong_host");
+    }
+    for host in [home.at.to_string(), "harbour.example.org".into()] {
+        let answer = home.ask(empty(Request::get("/healthz").header(header::HOST, &host))).await;
+        assert_eq!(answer.status(), StatusCode::OK, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_somebody_else_writes_nothing() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let stop = |origin: Option<&str>| {
+        let request = Request::post("/api/v1/sessions/PD-285/stop")
+            .header(header::HOST, home.at.to_string())
+            .header(header::COOKIE, &cookie);
+        empty(match origin {
+            Some(origin) => request.header(header::ORIGIN, origin),
+            None => request,
+        })
+    };
+    let other_port = "http://127.0.0.1:3000";
+    for origin in [None, Some("null"), Some("http://evil.example.org"), Some(other_port)] {
+        assert_eq!(home.ask(stop(origin)).await.status(), StatusCode::FORBIDDEN, "{origin:?}");
+    }
+    let answer = home.ask(stop(Some(&home.origin()))).await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    let done: Done = serde_json::from_slice(answer.body()).unwrap();
+    assert_eq!(done.words, "PD-285 by ines over the web");
+}
+
+#[tokio::test]
+async fn every_answer_carries_the_policy() {
+    let home = Home::start().await;
+    for path in ["/healthz", "/login", "/phone", "/api/v1/status", "/nothing", "/assets/look.css"] {
+        let answer = home.ask(empty(home.get(path))).await;
+        let header = |name: header::HeaderName| answer.headers()[name].to_str().unwrap().to_owned();
+        let policy = header(header::CONTENT_SECURITY_POLICY);
+        for part in [
+            "default-src 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+            "form-action 'self'",
+        ] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert_eq!(header(header::X_CONTENT_TYPE_OPTIONS), "nosniff");
+        let referrer = if path == "/login" { "same-origin" } else { "no-referrer" };
+        assert_eq!(header(header::REFERRER_POLICY), referrer, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_sees_the_login_and_nothing_else() {
+    let home = Home::start().await;
+    for path in ["/", "/phone", "/phone/x", "/nothing"] {
+        let answer = home.ask(empty(home.get(path))).await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{path}");
+        assert_eq!(answer.headers()[header::LOCATION], "/login");
+    }
+    for cookie in ["vigie_1=x".to_owned(), format!("vigie_{}={}", home.at.port(), "0".repeat(64))] {
+        let answer =
+            home.ask(empty(home.get("/api/v1/status").header(header::COOKIE, cookie))).await;
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+        assert!(std::str::from_utf8(answer.body()).unwrap().contains("vigie login"));
+    }
+    let answer = home.ask(empty(home.get("/assets/look.css"))).await;
+    assert_eq!(answer.body(), "/look.css", "style is there before the login");
+}
+
+#[tokio::test]
+async fn looking_at_a_link_does_not_use_it_up_and_using_it_does() {
+    let home = Home::start().await;
+    let link = home.link("ines").await;
+    let path = link.url.strip_prefix(&home.origin()).unwrap();
+    for _ in 0..2 {
+        let page = home.ask(empty(home.get(path))).await;
+        assert_eq!(page.status(), StatusCode::OK);
+        let code = link.code.replace('-', "");
+        assert!(std::str::from_utf8(page.body()).unwrap().contains(&format!("value=\"{code}\"")));
+    }
+    let answer = home.ask(home.form(&link.code)).await;
+    assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+    let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(cookie.contains(part), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().unwrap();
+    let page = home.ask(empty(home.get("/phone").header(header::COOKIE, cookie))).await;
+    assert_eq!(page.body(), "the phone of Inès Caradec");
+
+    let again = home.ask(home.form(&link.code)).await;
+    assert_eq!(again.status(), StatusCode::FORBIDDEN);
+    assert!(std::str::from_utf8(again.body()).unwrap().contains("was used at 00:00 UTC"));
+}
+
+#[tokio::test]
+async fn a_link_ends_after_ten_minutes() {
+    let home = Home::start().await;
+    let link = home.link("ines").await;
+    home.clock.advance(Duration::from_secs(600));
+    assert_eq!(home.ask(home.form(&link.code)).await.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn guessing_is_stopped() {
+    let home = Home::start().await;
+    for _ in 0..10 {
+        assert_eq!(home.ask(home.form("guess")).await.status(), StatusCode::FORBIDDEN);
+    }
+    let code = home.link("ines").await.code;
+    assert_eq!(home.ask(home.form(&code)).await.status(), StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn markup_in_a_link_stays_out_of_the_page() {
+    let home = Home::start().await;
+    let page = home.ask(empty(home.get("/login?token=%22%3E%3Cscript%3E"))).await;
+    assert!(!std::str::from_utf8(page.body()).unwrap().contains("<script"));
+}
+
+#[tokio::test]
+async fn a_login_is_listed_and_taken_back_at_the_desk() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let logins: Vec<LoginShape> = home.desk().get("/logins").await.unwrap();
+    assert_eq!((logins[0].human.as_str(), logins[0].device.as_str()), ("ines", "a test"));
+
+    let _: Done = home.desk().delete(&format!("/logins/{}", logins[0].id)).await.unwrap();
+    let answer = home.ask(empty(home.get("/api/v1/status").header(header::COOKIE, cookie))).await;
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_role_bounds_what_a_login_may_do() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("tomas").await;
+    let ask = |request: hyper::http::request::Builder| {
+        empty(request.header(header::COOKIE, &cookie).header(header::ORIGIN, home.origin()))
+    };
+    let host = home.at.to_string();
+    let answer = home.ask(ask(home.get("/api/v1/status"))).await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    let stop = Request::post("/api/v1/sessions/PD-285/stop").header(header::HOST, &host);
+    assert_eq!(home.ask(ask(stop)).await.status(), StatusCode::FORBIDDEN);
+    let answer = home.ask(ask(home.get("/phone"))).await;
+    assert_eq!(answer.status(), StatusCode::FORBIDDEN, "`phone = false`");
+}
+
+#[tokio::test]
+async fn the_web_does_not_let_people_in_or_stop_vigie() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    for path in ["/api/v1/links", "/api/v1/down"] {
+        let request = Request::post(path)
+            .header(header::HOST, home.at.to_string())
+            .header(header::ORIGIN, home.origin())
+            .header(header::COOKIE, &cookie);
+        let answer = home.ask(empty(request)).await;
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{path}");
+        assert!(std::str::from_utf8(answer.body()).unwrap().contains("desk_only"));
+    }
+    assert!(!home.tasks.stopping().is_cancelled());
+}
+
+#[tokio::test]
+async fn the_desk_speaks_as_the_owner() {
+    let home = Home::start().await;
+    let status: StatusShape = home.desk().get("/status").await.unwrap();
+    assert_eq!((status.pending_deliveries, status.daemon.pid), (1, std::process::id()));
+    let done: Done = home.desk().post("/sessions/PD-285/stop", &json!({})).await.unwrap();
+    assert_eq!(done.words, "PD-285 by ines over the command line");
+}
+
+#[tokio::test]
+async fn an_agent_does_not_command_vigie() {
+    let home = Home::start_with(|_| true).await;
+    let refused = home.desk().get::<StatusShape>("/status").await.unwrap_err();
+    assert!(
+        matches!(&refused, ClientError::Refused(shape) if shape.code == "inside_a_session"),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_refusal_comes_with_its_hint_and_status() {
+    let home = Home::start().await;
+    let error = home.desk().get::<Value>("/sessions/PD-1").await.unwrap_err();
+    assert_eq!(error.to_string(), "there is no session PD-1");
+    assert_eq!(error.hint().unwrap(), "`vigie sessions` lists them; `vigie new NAME` starts one.");
+    let error =
+        home.desk().post::<_, Value>("/sessions", &json!({ "nam": "x" })).await.unwrap_err();
+    assert!(error.to_string().contains("unknown field `nam`"), "{error}");
+    let error = home.desk().get::<Value>("/nothing").await.unwrap_err();
+    assert_eq!(error.to_string(), "there is nothing at this address");
+}
+
+#[tokio::test]
+async fn events_come_in_order_from_where_the_reader_was() {
+    let home = Home::start().await;
+    let mut seen = Vec::new();
+    let read = |line: &[u8]| {
+        let event: Event = serde_json::from_slice(line).unwrap();
+        seen.push(event.seq);
+        if event.seq == 3 {
+            home.newest.send(5).unwrap(); // more happens while the reader waits
+        }
+        if event.seq == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let lines = home.desk();
+    let follow = lines.lines("/events?after=1", read);
+    tokio::time::timeout(Duration::from_secs(10), follow).await.unwrap().unwrap();
+    assert_eq!(seen, [2, 3, 4, 5]);
+}
+
+#[tokio::test]
+async fn an_event_stream_ends_with_vigie() {
+    let home = Home::start().await;
+    let lines = home.desk();
+    let mut first = true;
+    let stop = home.tasks.clone();
+    let follow = lines.lines("/events?after=4", |_| {
+        assert!(std::mem::take(&mut first), "there is one event");
+        stop.stop();
+        ControlFlow::Continue(())
+    });
+    tokio::time::timeout(Duration::from_secs(10), follow).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn down_stops_everything_and_leaves_nobody_waiting() {
+    let home = Home::start().await;
+    let _: Done = home.desk().post("/down", &json!({})).await.unwrap();
+    let (_signal, signals) = mpsc::channel(2);
+    let finish = home.tasks.finish(signals, Duration::from_secs(10)).await;
+    assert_eq!(finish, Ok(Finish::Clean));
+    let error = home.desk().get::<StatusShape>("/status").await.unwrap_err();
+    assert!(matches!(error, ClientError::NotRunning), "{error}");
+}
