@@ -71,7 +71,8 @@ mod tests {
         assert_eq!(ids.thread_row(None), Some(MAIN));
         assert_eq!(ids.cursor_seq(&ids.cursor(0)), Some(0));
         assert_eq!(other.message_row(&ids.message(17)), None);
-        for bad in ["", "a1b2c3d4", "a1b2c3d4-", "a1b2c3d4-+1", "a1b2c3d4-t1", "17", "a1b2c3d4--1"] {
+        for bad in ["", "a1b2c3d4", "a1b2c3d4-", "a1b2c3d4-+1", "a1b2c3d4-t1", "17", "a1b2c3d4--1"]
+        {
             assert_eq!(ids.message_row(&MessageId::new(bad)), None, "{bad}");
         }
     }

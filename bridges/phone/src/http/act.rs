@@ -193,7 +193,9 @@ fn check(client: &str, text: Option<&str>) -> Result<(), Refusal> {
     let fits = (8..=64).contains(&client.len())
         && client.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if !fits {
-        return Err(Refusal::bad("the page's own id of this message must be 8 to 64 letters, digits and `-`"));
+        return Err(Refusal::bad(
+            "the page's own id of this message must be 8 to 64 letters, digits and `-`",
+        ));
     }
     let Some(text) = text else { return Ok(()) };
     if text.trim().is_empty() {

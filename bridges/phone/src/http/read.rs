@@ -67,7 +67,8 @@ pub(super) async fn messages(
     let before = match &query.before {
         None => None,
         Some(id) => Some(
-            ids.message_row(id).ok_or_else(|| Refusal::gone("this message is not here any more"))?,
+            ids.message_row(id)
+                .ok_or_else(|| Refusal::gone("this message is not here any more"))?,
         ),
     };
     let limit = query.limit.unwrap_or(PAGE).clamp(1, LARGEST_PAGE);
@@ -97,10 +98,7 @@ pub(super) async fn document(
     let name = format!("attachment; filename=\"{}\"", file_name(&document.name));
     let mut response = document.text.into_response();
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     let name = HeaderValue::from_str(&name).expect("only letters, digits and `._-`");
     headers.insert(header::CONTENT_DISPOSITION, name);
     Ok(response)

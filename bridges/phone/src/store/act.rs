@@ -198,8 +198,7 @@ pub(crate) fn mark_read(
     let upsert = "insert into read_mark (person, thread, message, seq) values (?1, ?2, ?3, ?4)
         on conflict do update set message = excluded.message, seq = excluded.seq where excluded.message > message";
     let seq = next_seq(&tx)?;
-    let changed =
-        tx.prepare_cached(upsert)?.execute(params![person.id, thread, message, seq])?;
+    let changed = tx.prepare_cached(upsert)?.execute(params![person.id, thread, message, seq])?;
     if changed == 1 {
         tx.commit()?; // otherwise nothing is new, and the number is not used up
     }

@@ -110,7 +110,9 @@ fn set_aside(db: &mut Connection, id: i64, reason: &str, now: i64) -> Result<(),
         }
         Some(line) => {
             let thread = row::message(&tx, message)?.map_or(crate::ids::MAIN, |row| row.thread);
-            let text = format!("{line} was set aside, Vigie did not take it: {reason}. Do it again to try again.");
+            let text = format!(
+                "{line} was set aside, Vigie did not take it: {reason}. Do it again to try again."
+            );
             let insert = "insert into message (thread, kind, body, loud, created, seq) values (?1, 'notice', ?2, 1, ?3, ?4)";
             tx.prepare_cached(insert)?.execute(params![thread, text, now, seq])?;
         }

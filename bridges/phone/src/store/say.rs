@@ -72,7 +72,10 @@ struct Saying<'a> {
 impl Saying<'_> {
     fn carry_out(&self, place: &Place, say: &Say) -> Result<Made, SayFailed> {
         if place.chat.as_str() != CHAT {
-            return never(format!("the phone page has one chat, `{CHAT}`, and no `{}`", place.chat));
+            return never(format!(
+                "the phone page has one chat, `{CHAT}`, and no `{}`",
+                place.chat
+            ));
         }
         match say {
             Say::Post { post, reply_to } => {

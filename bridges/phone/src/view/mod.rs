@@ -64,23 +64,10 @@ enum WhatView {
 #[derive(Serialize)]
 #[serde(tag = "body", rename_all = "snake_case")]
 enum BodyView {
-    Text {
-        text: Vec<Node>,
-        part: Option<Part>,
-        buttons: Vec<Button>,
-    },
+    Text { text: Vec<Node>, part: Option<Part>, buttons: Vec<Button> },
     Card(CardView),
-    Progress {
-        lines: Vec<String>,
-        since: Millis,
-        ended: Option<String>,
-        buttons: Vec<Button>,
-    },
-    Document {
-        name: String,
-        about: String,
-        bytes: usize,
-    },
+    Progress { lines: Vec<String>, since: Millis, ended: Option<String>, buttons: Vec<Button> },
+    Document { name: String, about: String, bytes: usize },
 }
 
 #[derive(Serialize)]
