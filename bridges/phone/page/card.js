@@ -147,7 +147,8 @@ const actions = (message, it, groups, act) => {
   }
   if (risky) acts.append(confirm(message, it));
   for (const button of groups.other) row.append(go(button, "quiet", "other"));
-  const reply = el("button", { type: "button", class: "btn quiet" }, it.kind === "question" ? "Answer in your own words…" : "Reply…");
+  const own = it.kind === "question" ? "Answer in your own words…" : null;
+  const reply = el("button", { type: "button", class: `btn quiet ${own ? "" : "icon"}`.trim(), "aria-label": own ? null : "Reply to this card", title: own ? null : "Reply" }, own ?? icon("i-reply"));
   reply.addEventListener("click", () => act.reply(message));
   row.append(reply);
   acts.append(row);

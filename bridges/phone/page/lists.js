@@ -5,6 +5,7 @@ import { linkTo, act } from "./chat.js";
 import { stateOf } from "./composer.js";
 import { byMe } from "./message.js";
 import { card } from "./card.js";
+import { plain } from "./rich.js";
 
 const shown = new Map(); // of the list: by thread key
 const threads = document.getElementById("threads");
@@ -100,9 +101,11 @@ const keys = () => {
 const section = (name, rows) => el("section", { class: "band", "aria-label": name }, el("h2", {}, name), el("ol", { class: "list panel" }, ...rows));
 
 const next = (it) => {
-  const { gate, title, opened, risk } = cardOf(it);
+  const { gate, title, opened, risk, kind, content } = cardOf(it);
+  const question = kind === "question" ? plain(content).replace(/\s+/g, " ").trim() : "";
   const button = el("button", { type: "button", class: "open" },
     el("span", { class: "line" }, el("span", {}, key(it.what.from ?? "Vigie"), " ", said(title)), since(opened)),
+    question ? el("span", { class: "small dim brief" }, said(question)) : null,
     risk === "code" ? el("span", { class: "small bad" }, "needs its code") : null);
   button.addEventListener("click", () => {
     first = gate;

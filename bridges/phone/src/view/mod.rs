@@ -291,6 +291,10 @@ fn excerpt(row: &MessageRow) -> String {
         Content::Text { text, .. } | Content::Notice(text) => text,
         Content::Post(post) => match &post.body {
             Body::Text { text, .. } => &text.text,
+            // "asks you" says less than what it asks.
+            Body::Card(card) if card.kind == CardKind::Question && !card.content.is_empty() => {
+                &card.content.text
+            }
             Body::Card(card) => &card.title,
             Body::Progress(progress) => {
                 progress.ended.as_ref().or(progress.lines.last()).map_or("", String::as_str)
