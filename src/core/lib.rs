@@ -7,6 +7,7 @@ pub mod answer;
 pub mod bridge;
 pub mod id;
 pub mod nearest;
+pub mod risk;
 pub mod route;
 pub mod text;
 
