@@ -34,7 +34,7 @@ pub enum Answer {
 /// Runs until the hub is gone; `broken` tells the hub that a commit failed.
 pub(super) async fn run(
     mut batches: mpsc::Receiver<Effects>,
-    mut hands: impl Hands,
+    mut hands: Box<dyn Hands>,
     broken: Arc<AtomicBool>,
 ) {
     while let Some(Effects { written, effects, answer }) = batches.recv().await {
