@@ -8,6 +8,7 @@ pub mod daemon;
 pub mod hold;
 pub mod hub;
 pub mod outbox;
+pub mod rules;
 pub mod sessions;
 pub mod store;
 pub mod tasks;

@@ -18,14 +18,14 @@ pub trait Hands: Send + 'static {
 }
 
 /// What the hub hands over with each batch it submitted.
-pub struct Effects {
+pub(super) struct Effects {
     pub written: oneshot::Receiver<Result<(), StoreError>>,
     pub effects: Vec<Effect>,
     pub answer: Answer,
 }
 
 /// Whoever waits for the commit.
-pub enum Answer {
+pub(super) enum Answer {
     Nobody,
     Request(oneshot::Sender<Result<Reply, Refusal>>, Result<Reply, Refusal>),
     Heard(oneshot::Sender<Result<Accepted, NotAccepted>>, Accepted),
