@@ -6,15 +6,27 @@ use crate::{id::GateCode, nearest::nearest};
 /// What a message says to a gate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    Allow { code: Option<GateCode> },
-    Deny { code: Option<GateCode>, reason: Option<String> },
+    Allow {
+        code: Option<GateCode>,
+    },
+    Deny {
+        code: Option<GateCode>,
+        reason: Option<String>,
+    },
     /// Everything that is open; to be confirmed before it counts.
     AllowAll,
-    AllowForSession { code: Option<GateCode> },
+    AllowForSession {
+        code: Option<GateCode>,
+    },
     /// Options of a question, from 1, in the order written.
-    Option { code: Option<GateCode>, numbers: Vec<usize> },
+    Option {
+        code: Option<GateCode>,
+        numbers: Vec<usize>,
+    },
     /// Nearly an answer: ask, and decide nothing.
-    Unclear { did_you_mean: String },
+    Unclear {
+        did_you_mean: String,
+    },
     NotAnAnswer,
 }
 
@@ -169,7 +181,10 @@ impl<'a> Said<'a> {
     fn without_code(&self) -> (Option<GateCode>, String) {
         let words: Vec<&str> = self.tokens.iter().map(|(word, _)| word.as_str()).collect();
         let places = [words.len() - 1, 0, 1.min(words.len() - 1)];
-        let found = places.into_iter().filter(|_| words.len() > 1).find_map(|at| Some((at, code(words[at])?)));
+        let found = places
+            .into_iter()
+            .filter(|_| words.len() > 1)
+            .find_map(|at| Some((at, code(words[at])?)));
         let Some((at, code)) = found else { return (None, words.join(" ")) };
         let mut rest: Vec<&str> = words[..at].iter().chain(&words[at + 1..]).copied().collect();
         if let Some(before) = at.checked_sub(1).and_then(|at| rest.get_mut(at)) {
@@ -197,7 +212,12 @@ fn options(text: &str, code: Option<&GateCode>) -> Option<Reading> {
     };
     let mut numbers: Vec<usize> = words.iter().map(number).collect::<Option<_>>()?;
     let mut seen = Vec::new();
-    numbers.retain(|number| !seen.contains(number) && { seen.push(*number); true });
+    numbers.retain(|number| {
+        !seen.contains(number) && {
+            seen.push(*number);
+            true
+        }
+    });
     (!numbers.is_empty()).then(|| Reading::Option { code: code.cloned(), numbers })
 }
 
@@ -234,20 +254,24 @@ fn denial(said: &Said<'_>, words: &Words) -> Option<Reading> {
         if next == ":" {
             (announced, reason) = (true, behind);
         } else if !announced && let Some(code) = code(next) {
-            (found, announced, reason) = (Some(code), true, behind.trim_start_matches([':', ',']).trim_start());
+            (found, announced, reason) =
+                (Some(code), true, behind.trim_start_matches([':', ',']).trim_start());
         }
     }
-    (announced && (!reason.is_empty() || word.ends_with(':')))
-        .then(|| Reading::Deny { code: found, reason: (!reason.is_empty()).then(|| reason.to_owned()) })
+    (announced && (!reason.is_empty() || word.ends_with(':'))).then(|| Reading::Deny {
+        code: found,
+        reason: (!reason.is_empty()).then(|| reason.to_owned()),
+    })
 }
 
 /// One word that a slip of the finger keeps from being an answer. Short words have too many neighbours.
 fn nearly(text: &str, words: &Words) -> Option<Reading> {
-    if text.contains(' ') || text.chars().count() < 4 {
+    if !text.chars().all(|c| c.is_alphabetic() || c == '\'') || text.chars().count() < 4 {
         return None;
     }
     let long = |word: &&&'static str| word.chars().count() >= 4;
-    let lists = words.languages.iter().flat_map(|language| language.allow.iter().chain(language.deny));
+    let lists =
+        words.languages.iter().flat_map(|language| language.allow.iter().chain(language.deny));
     let found = nearest(text, lists.filter(long).copied(), 1);
     let word = found.first().filter(|word| one_slip(text, word))?;
     Some(Reading::Unclear { did_you_mean: (*word).to_owned() })
@@ -290,11 +314,21 @@ mod tests {
     #[test]
     fn every_table_is_folded_and_says_one_thing() {
         for language in LANGUAGES {
-            for word in language.allow.iter().chain(language.deny).chain(language.all).chain(language.for_session) {
+            for word in language
+                .allow
+                .iter()
+                .chain(language.deny)
+                .chain(language.all)
+                .chain(language.for_session)
+            {
                 let folded: Vec<String> = word.split(' ').map(fold).collect();
                 assert_eq!(folded.join(" "), *word, "{}", language.tag);
             }
-            assert!(!language.allow.iter().any(|word| language.deny.contains(word)), "{}", language.tag);
+            assert!(
+                !language.allow.iter().any(|word| language.deny.contains(word)),
+                "{}",
+                language.tag
+            );
         }
     }
 

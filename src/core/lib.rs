@@ -5,6 +5,8 @@
 pub mod agent;
 pub mod answer;
 pub mod bridge;
+#[cfg(test)]
+mod cases;
 pub mod id;
 pub mod nearest;
 pub mod risk;

@@ -29,7 +29,13 @@ impl FromStr for StoryPattern {
         }
         let words = text.split([',', ' ']).filter(|word| !word.is_empty());
         let projects = words
-            .map(|word| if is_project(word) { Ok(word.to_ascii_uppercase()) } else { Err(BadPrefix(word.into())) })
+            .map(|word| {
+                if is_project(word) {
+                    Ok(word.to_ascii_uppercase())
+                } else {
+                    Err(BadPrefix(word.into()))
+                }
+            })
             .collect::<Result<Vec<_>, _>>()?;
         if projects.is_empty() { Err(BadPrefix(text.into())) } else { Ok(Self { projects }) }
     }
@@ -39,7 +45,8 @@ impl StoryPattern {
     /// The key in its usual spelling (`PD-285`), when `text` is one.
     pub fn key(&self, text: &str) -> Option<String> {
         let (project, number) = text.rsplit_once('-')?;
-        let digits = (1..=MOST_DIGITS).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
+        let digits =
+            (1..=MOST_DIGITS).contains(&number.len()) && number.bytes().all(|b| b.is_ascii_digit());
         (digits && self.has(project)).then(|| format!("{}-{number}", project.to_ascii_uppercase()))
     }
 
@@ -78,7 +85,18 @@ mod tests {
     fn keys_are_told_from_words() {
         let any = StoryPattern::default();
         assert_eq!(any.key("pd-285").as_deref(), Some("PD-285"));
-        for no in ["", "P-1", "PD-", "PD-1234567", "1D-2", "PD285", "PD-2a", "ABCDEFGHIJK-1", "PD--1", "é-1"] {
+        for no in [
+            "",
+            "P-1",
+            "PD-",
+            "PD-1234567",
+            "1D-2",
+            "PD285",
+            "PD-2a",
+            "ABCDEFGHIJK-1",
+            "PD--1",
+            "é-1",
+        ] {
             assert_eq!(any.key(no), None, "{no}");
         }
         for command in ["PD285", "pd-285", "pd_285"] {

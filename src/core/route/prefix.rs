@@ -44,7 +44,9 @@ pub fn address(text: &str, keys: &StoryPattern, known: &dyn Fn(&str) -> bool) ->
         Ok(Some((targets, text))) => Address::To { targets, text },
         Ok(None) => Address::None,
         Err(LooksAlike { written, meant }) => Address::Refused {
-            why: format!("{written} has letters that only look like those of {meant}, so it was sent to nobody."),
+            why: format!(
+                "{written} has letters that only look like those of {meant}, so it was sent to nobody."
+            ),
             suggestion: meant,
         },
     }
@@ -88,7 +90,10 @@ impl Reader<'_> {
 
     fn colon(&self, text: &str) -> Read {
         let Some((word, after)) = text.split_once([':', '：']) else { return Ok(None) };
-        if word.len() > SessionName::MAX * 3 || word.contains(char::is_whitespace) || after.starts_with("//") {
+        if word.len() > SessionName::MAX * 3
+            || word.contains(char::is_whitespace)
+            || after.starts_with("//")
+        {
             return Ok(None);
         }
         let word = fold(word);
@@ -123,9 +128,13 @@ impl Reader<'_> {
         if word.is_ascii() {
             return Ok(self.target(word));
         }
-        let meant: String = word.chars().map(|c| plain_letter(c).map_or(c, |(plain, _)| plain)).collect();
+        let meant: String =
+            word.chars().map(|c| plain_letter(c).map_or(c, |(plain, _)| plain)).collect();
         if meant.is_ascii() && self.target(&meant).is_some() {
-            return Err(LooksAlike { written: word.into(), meant: self.keys.key(&meant).unwrap_or(meant) });
+            return Err(LooksAlike {
+                written: word.into(),
+                meant: self.keys.key(&meant).unwrap_or(meant),
+            });
         }
         Ok(None)
     }

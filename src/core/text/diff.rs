@@ -36,16 +36,15 @@ fn one_hunk(old: &str, new: &str) -> String {
     let below = tail.min(CONTEXT);
     let (gone, come) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
     let around = above + below;
-    let mut hunk = format!(
-        "@@ -{0},{1} +{0},{2} @@\n",
-        from + 1,
-        gone.len() + around,
-        come.len() + around
-    );
+    let mut hunk =
+        format!("@@ -{0},{1} +{0},{2} @@\n", from + 1, gone.len() + around, come.len() + around);
     let tail_from = old.len() - tail;
-    for (sign, lines) in
-        [(' ', &old[from..head]), ('-', gone), ('+', come), (' ', &old[tail_from..tail_from + below])]
-    {
+    for (sign, lines) in [
+        (' ', &old[from..head]),
+        ('-', gone),
+        ('+', come),
+        (' ', &old[tail_from..tail_from + below]),
+    ] {
         for line in lines {
             let _ = writeln!(hunk, "{sign}{line}");
         }
@@ -79,10 +78,14 @@ mod tests {
 
     #[test]
     fn a_large_change_is_one_hunk() {
-        let lines = |word: &str| (0..3_000).fold(String::new(), |all, n| format!("{all}{word} {n}\n"));
+        let lines =
+            |word: &str| (0..3_000).fold(String::new(), |all, n| format!("{all}{word} {n}\n"));
         let (old, new) = (format!("same\n{}", lines("a")), format!("same\n{}", lines("b")));
         let diff = unified_diff("x\ny", &old, &new);
-        assert!(diff.starts_with("--- a/x y\n+++ b/x y\n@@ -1,3002 +1,3002 @@\n same\n-a 0\n"), "{diff}");
+        assert!(
+            diff.starts_with("--- a/x y\n+++ b/x y\n@@ -1,3002 +1,3002 @@\n same\n-a 0\n"),
+            "{diff}"
+        );
         assert!(diff.ends_with("+b 2999\n \n"));
     }
 }

@@ -37,7 +37,8 @@ pub fn fit(text: &Rich, limits: &Limits, document_name: &str) -> Fitted {
     let document = if parts.len() <= most {
         document
     } else {
-        let whole = Document { text: fenced(text), name: file_name(document_name, "md"), ..document };
+        let whole =
+            Document { text: fenced(text), name: file_name(document_name, "md"), ..document };
         parts = spoken(split(&beginning(text, limits, &whole.name), limits));
         parts.truncate(most); // only where the note itself needs several messages
         Document { about: about(&whole.text), ..whole }
@@ -127,7 +128,8 @@ fn first_lines(text: &str, unit: TextUnit, room: usize) -> usize {
     if units(&text[..lines], unit) <= room {
         return lines;
     }
-    let one = Limits { unit, text: room, spans: 0, parts: 1, repeats: crate::bridge::Repeats::Shown };
+    let one =
+        Limits { unit, text: room, spans: 0, parts: 1, repeats: crate::bridge::Repeats::Shown };
     split(&Rich::plain(&text[..lines]), &one).first().map_or(0, |part| part.text.trim_end().len())
 }
 
@@ -142,7 +144,10 @@ fn fenced(text: &Rich) -> String {
             let block = &text.text[span.range.clone()];
             let ticks = "`".repeat(longest_ticks(block).max(2) + 1);
             file.push_str(&text.text[from..span.range.start]);
-            file.push_str(&format!("{ticks}{}\n{block}\n{ticks}", language.as_deref().unwrap_or("")));
+            file.push_str(&format!(
+                "{ticks}{}\n{block}\n{ticks}",
+                language.as_deref().unwrap_or("")
+            ));
             from = span.range.end;
         }
     }
@@ -228,7 +233,9 @@ mod tests {
         assert_eq!(document.about, "600 lines, 17.8 kB");
         assert_eq!(fitted.parts.len(), 1);
         assert!(shown(&fitted).starts_with("Generated:\n\n    let v0000"));
-        assert!(shown(&fitted).contains("compute(14);\n… 600 lines, 17.8 kB, all of it in reply-PD-285-4.rs\n\nCompiles clean."));
+        assert!(shown(&fitted).contains(
+            "compute(14);\n… 600 lines, 17.8 kB, all of it in reply-PD-285-4.rs\n\nCompiles clean."
+        ));
         assert_eq!(fitted.parts[0].spans[0].style, Style::Pre { language: Some("rust".into()) });
     }
 
@@ -240,7 +247,11 @@ mod tests {
         let document = fitted.document.as_ref().unwrap();
         assert_eq!(document.name, "text.md");
         assert_eq!(document.text, text.text);
-        assert!(shown(&fitted).ends_with("lines, 67.1 kB, all of it in text.md"), "{}", shown(&fitted));
+        assert!(
+            shown(&fitted).ends_with("lines, 67.1 kB, all of it in text.md"),
+            "{}",
+            shown(&fitted)
+        );
         assert_eq!(fitted.parts.len(), 1);
     }
 
@@ -250,7 +261,11 @@ mod tests {
         let text = markdown(&format!("one\n````\n```\n{block}````\ntwo\n```py\n{block}```\nthree"));
         let fitted = fit(&text, &PHONE, "r");
         let document = fitted.document.as_ref().unwrap();
-        assert!(document.name == "r.md" && document.text.contains("````\n```\nx") && document.text.contains("```py\nx"));
+        assert!(
+            document.name == "r.md"
+                && document.text.contains("````\n```\nx")
+                && document.text.contains("```py\nx")
+        );
         assert!(shown(&fitted).contains("two") && shown(&fitted).ends_with("three"));
     }
 

@@ -48,8 +48,10 @@ mod tests {
 
     #[test]
     fn a_long_text_of_beginnings_takes_no_time() {
-        for piece in ["token ", "://", "sk-", "eyJ", "-----BEGIN ", "authorization ", "1234567890:", "a.b"] {
-            let text = piece.repeat(40_000);
+        for piece in
+            ["token ", "://", "sk-", "eyJ", "-----BEGIN ", "authorization ", "1234567890:", "a.b"]
+        {
+            let text = piece.repeat(10_000);
             assert!(mask(&text).text.starts_with(piece.trim_end()), "{piece}");
         }
     }

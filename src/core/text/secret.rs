@@ -59,8 +59,15 @@ const TELLING: &[&str] =
     &["password", "passwd", "passphrase", "secret", "token", "apikey", "credential", "credentials"];
 
 /// And pairs of last words.
-const TELLING_PAIRS: &[&str] =
-    &["api_key", "access_key", "private_key", "secret_key", "signing_key", "encryption_key", "auth_key"];
+const TELLING_PAIRS: &[&str] = &[
+    "api_key",
+    "access_key",
+    "private_key",
+    "secret_key",
+    "signing_key",
+    "encryption_key",
+    "auth_key",
+];
 
 /// A secret whose telling part begins at `at`, which is on a `char` boundary.
 pub(super) fn at(text: &str, at: usize) -> Option<Found> {
@@ -99,8 +106,9 @@ fn shaped(rest: &str, at: usize, before: Option<u8>) -> Option<Found> {
     let body = &rest[shape.prefix.len()..];
     let body = &body[..run(body, shape.also)];
     let random = body.split(['-', '_']).any(|piece| piece.len() >= 8 && is_mixed(piece));
-    (body.len() >= shape.body && (random || is_mixed(body) && !shape.also.contains('-')))
-        .then(|| Found { start: at + shape.prefix.len(), end: at + shape.prefix.len() + body.len() })
+    (body.len() >= shape.body && (random || is_mixed(body) && !shape.also.contains('-'))).then(
+        || Found { start: at + shape.prefix.len(), end: at + shape.prefix.len() + body.len() },
+    )
 }
 
 /// Letters and digits both, or letters in both cases in the midst of the word.
@@ -118,7 +126,8 @@ fn web_token(rest: &str, at: usize) -> Option<Found> {
     let head = run(head, "_-");
     let body = rest[KEPT.len() + head..].strip_prefix(".eyJ")?;
     let body_end = KEPT.len() + head + ".eyJ".len() + run(body, "_-");
-    let end = rest[body_end..].strip_prefix('.').map_or(body_end, |sign| body_end + 1 + run(sign, "_-"));
+    let end =
+        rest[body_end..].strip_prefix('.').map_or(body_end, |sign| body_end + 1 + run(sign, "_-"));
     (head >= 6).then(|| Found { start: at + KEPT.len(), end: at + end })
 }
 
@@ -145,18 +154,25 @@ fn header(rest: &str, at: usize) -> Option<Found> {
     from += blanks(&rest[from..], "\"':= ");
     if sure {
         for scheme in ["bearer", "basic", "token"] {
-            if rest[from..].get(..scheme.len()).is_some_and(|word| word.eq_ignore_ascii_case(scheme)) {
+            if rest[from..]
+                .get(..scheme.len())
+                .is_some_and(|word| word.eq_ignore_ascii_case(scheme))
+            {
                 from += scheme.len();
                 from += blanks(&rest[from..], " ");
                 let length = run(&rest[from..], "._~+/=-");
-                return (length >= SHORTEST_VALUE).then(|| Found { start: at + from, end: at + from + length });
+                return (length >= SHORTEST_VALUE)
+                    .then(|| Found { start: at + from, end: at + from + length });
             }
         }
     }
     let length = run(&rest[from..], "._~+/=-");
     let value = &rest[from..from + length];
-    (from > name.len() && length >= 16 && is_mixed(value) && value.bytes().any(|b| b.is_ascii_digit()))
-        .then(|| Found { start: at + from, end: at + from + length })
+    (from > name.len()
+        && length >= 16
+        && is_mixed(value)
+        && value.bytes().any(|b| b.is_ascii_digit()))
+    .then(|| Found { start: at + from, end: at + from + length })
 }
 
 fn blanks(text: &str, of: &str) -> usize {
@@ -169,7 +185,10 @@ fn password_in_address(rest: &str, at: usize) -> Option<Found> {
     let end = authority
         .bytes()
         .take(LONGEST_AUTHORITY)
-        .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'/' | b'"' | b'\'' | b'<' | b'>' | b'?' | b'#' | b'`'))
+        .take_while(|b| {
+            !b.is_ascii_whitespace()
+                && !matches!(b, b'/' | b'"' | b'\'' | b'<' | b'>' | b'?' | b'#' | b'`')
+        })
         .count();
     let authority = authority.get(..end)?;
     let (login, _) = authority.rsplit_once('@')?;
@@ -196,7 +215,11 @@ fn private_key(rest: &str, at: usize) -> Option<Found> {
 
 /// `NAME=value`, `"name": "value"` and the like, when the name tells and the value looks random.
 fn assigned(rest: &str, at: usize) -> Option<Found> {
-    let name = rest.bytes().take(80).take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-')).count();
+    let name = rest
+        .bytes()
+        .take(80)
+        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
+        .count();
     if !is_telling(&rest[..name]) {
         return None;
     }
@@ -210,10 +233,17 @@ fn assigned(rest: &str, at: usize) -> Option<Found> {
     from += quote.map_or(0, char::len_utf8);
     let value = &rest[from..];
     let end = value
-        .find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',' | ';' | '(' | ')' | '<' | '>' | '{' | '}' | '[' | ']'))
+        .find(|c: char| {
+            c.is_whitespace()
+                || matches!(
+                    c,
+                    '"' | '\'' | '`' | ',' | ';' | '(' | ')' | '<' | '>' | '{' | '}' | '[' | ']'
+                )
+        })
         .unwrap_or(value.len());
     let calls = value[end..].starts_with(['(', '<', '{', '[']);
-    (!calls && looks_random(&value[..end])).then(|| Found { start: at + from, end: at + from + end })
+    (!calls && looks_random(&value[..end]))
+        .then(|| Found { start: at + from, end: at + from + end })
 }
 
 fn is_telling(name: &str) -> bool {
@@ -234,11 +264,17 @@ fn is_telling(name: &str) -> bool {
 fn looks_random(value: &str) -> bool {
     let letter = value.bytes().any(|b| b.is_ascii_alphabetic());
     let digit = value.bytes().any(|b| b.is_ascii_digit());
-    let place_holder = value.starts_with(['$', '%', '*', '/', '.', ':', '=', '&']) || value.contains("***");
+    let place_holder =
+        value.starts_with(['$', '%', '*', '/', '.', ':', '=', '&']) || value.contains("***");
     let path = value.contains('.')
         && value.split('.').all(|name| {
             name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
                 && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
         });
-    value.len() >= SHORTEST_VALUE && letter && digit && !place_holder && !path && !value.contains("::")
+    value.len() >= SHORTEST_VALUE
+        && letter
+        && digit
+        && !place_holder
+        && !path
+        && !value.contains("::")
 }

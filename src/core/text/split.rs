@@ -46,10 +46,8 @@ fn cut(rest: &str, spans: &[Span], from: usize, limits: &Limits) -> usize {
         (Place::default(), Place::default(), Place::default(), Place::default());
     let mut after_feed = false;
     for cluster in rest.graphemes(true) {
-        let next = Place {
-            at: here.at + cluster.len(),
-            used: here.used + units(cluster, limits.unit),
-        };
+        let next =
+            Place { at: here.at + cluster.len(), used: here.used + units(cluster, limits.unit) };
         let full = next.used > limits.text || styled.until(from + next.at) > limits.spans;
         if full && here.at == 0 {
             return inside(cluster, limits);
@@ -137,7 +135,11 @@ mod tests {
         assert_eq!(cut_up("one two\nthree four", 15), ["one two\n", "three four"]);
         assert_eq!(cut_up("one two three", 9), ["one two ", "three"]);
         assert_eq!(cut_up("abcdefgh", 3), ["abc", "def", "gh"]);
-        assert_eq!(cut_up("a\n\nbcdefghijklmno", 13), ["a\n\nbcdefghijk", "lmno"], "no part of a letter");
+        assert_eq!(
+            cut_up("a\n\nbcdefghijklmno", 13),
+            ["a\n\nbcdefghijk", "lmno"],
+            "no part of a letter"
+        );
         assert!(cut_up("", 9).is_empty());
     }
 
