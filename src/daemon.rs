@@ -1,39 +1,265 @@
 //! Builds every part and joins them; the only file that knows all.
 
-use std::{path::PathBuf, time::Duration};
-use tokio::sync::oneshot;
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Read as _, Seek as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+use vigie_core::{bridge::Bridge, command::Refusal, decide::Effect, route::BadPrefix};
+use vigie_phone::{OpenError, PhoneBridge};
 
 use crate::{
+    clock::Clock,
     config::{Config, Surroundings},
-    home::HomeError,
-    tasks::{Finish, Panicked},
-    web,
+    hold::{ancestry, client},
+    hub::{self, Hands, Hub},
+    outbox::{Outbox, Sending},
+    rules::rules,
+    sessions::{Ground, Sessions},
+    store::{JournalRow, Store, StoreError},
+    tasks::{self, Finish, Panicked, Tasks},
+    web::{self, Boxed, Outside, PhoneMount, Started, shapes},
 };
 
-/// How long tasks may take to finish what they accepted after the first signal.
-pub const STOP_DEADLINE: Duration = Duration::from_secs(20);
+/// For tasks to end after the first signal; sessions go on without us anyway.
+const SHUTDOWN: Duration = Duration::from_secs(10);
 
-/// What a daemon is started from.
+/// Between two tries to listen to a chat service that was lost.
+const HEAR_AGAIN: Duration = Duration::from_secs(2);
+
+/// What a daemon is made from.
 pub struct Options {
     pub config: Config,
-    pub around: Surroundings,
-    /// Our own binary, which is also the holder's.
+    /// The data folder.
+    pub data: PathBuf,
+    pub clock: Clock,
+    /// The program that holders and hooks are started from: our own, except in tests.
     pub binary: PathBuf,
-    /// Told once both doors are open.
-    pub ready: oneshot::Sender<web::Started>,
+}
+
+impl Options {
+    /// Those of a usual start.
+    ///
+    /// # Errors
+    /// When the system does not say which file we were started from.
+    pub fn new(config: Config, around: &Surroundings) -> io::Result<Self> {
+        let binary = std::env::current_exe()?;
+        Ok(Self { config, data: around.data.clone(), clock: Clock::system(), binary })
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum DaemonError {
+    #[error("the data folder {} cannot be used: {source}", folder.display())]
+    Folder { folder: PathBuf, source: io::Error },
+    #[error("Vigie runs already on {}: process {holder}", folder.display())]
+    Running { folder: PathBuf, holder: String },
     #[error(transparent)]
-    Home(#[from] HomeError),
+    Store(#[from] StoreError),
+    #[error("the phone page's log cannot be opened: {0}")]
+    Phone(#[from] OpenError),
+    #[error(transparent)]
+    Pattern(#[from] BadPrefix),
     #[error(transparent)]
     Web(#[from] web::StartError),
     #[error("signals cannot be heard: {0}")]
-    Signals(std::io::Error),
+    Signals(io::Error),
     #[error(transparent)]
     Panicked(#[from] Panicked),
 }
 
-/// What a run comes to.
-pub type Ended = Result<Finish, DaemonError>;
+/// A daemon that runs. Dropping it leaves its tasks to the runtime; [`Daemon::finish`] ends them.
+pub struct Daemon {
+    pub hub: Hub,
+    pub started: Started,
+    tasks: Tasks,
+    /// Held for life; given back by the system however we end.
+    _lock: File,
+}
+
+/// Starts every part. When it returns, people and sessions are served.
+pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
+    let Options { config, data, clock, binary } = options;
+    let lock = take(&data)?;
+    make_projects(&config)?;
+    let config = Arc::new(config);
+    let tasks = Tasks::new();
+    let store = Store::open(&data)?;
+    let phone = open_phone(&data, &clock, &tasks)?;
+    let bridges: Vec<Arc<dyn Bridge>> = vec![phone.clone()];
+    let ground = Ground { config: config.clone(), data: data.clone(), binary };
+    let hands = {
+        let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
+        move |hub: Hub| -> Box<dyn Hands> {
+            let outbox = Outbox::start(&tasks, &bridges, &hub);
+            Box::new(Reach { outbox, sessions: Sessions::new(ground, tasks, hub) })
+        }
+    };
+    let all_rules = rules(&config, &bridges)?;
+    let seed = rand::random();
+    let (hub, _health) =
+        hub::start(&tasks, store.clone(), all_rules, clock.clone(), seed, hands).await?;
+    for bridge in bridges {
+        let hub = hub.clone();
+        tasks.start("hear", move |stop| hear(bridge, hub, stop));
+    }
+    let outside = outside(&hub, &store, ground, &phone);
+    let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
+    let started = web::start(parts).await?;
+    info!(address = %started.listening, "Vigie runs");
+    Ok(Daemon { hub, started, tasks, _lock: lock })
+}
+
+impl Daemon {
+    /// Serves until a signal, then stops in two stages.
+    pub async fn finish(self) -> Result<Finish, DaemonError> {
+        let signals = tasks::signals(&self.tasks).map_err(DaemonError::Signals)?;
+        Ok(self.tasks.finish(signals, SHUTDOWN).await?)
+    }
+
+    /// Asks every part to stop; [`Daemon::finish`] then returns.
+    pub fn stop(&self) {
+        self.tasks.stop();
+    }
+}
+
+/// The effects' way to bridges and holders.
+struct Reach {
+    outbox: Outbox,
+    sessions: Sessions,
+}
+
+impl Hands for Reach {
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Say { delivery, place, say } => {
+                self.outbox.send(Sending { delivery, place, say })
+            }
+            Effect::Launch { session, how } => self.sessions.launch(*session, how),
+            Effect::Reconnect { session, run, after } => {
+                self.sessions.reconnect(session, run, after)
+            }
+            Effect::Order { session, run, order } => self.sessions.order(session, run, order),
+            Effect::Acknowledge { session, run, seq } => {
+                self.sessions.acknowledge(session, run, seq)
+            }
+            Effect::ReadScreen { session, run, place } => {
+                self.sessions.read_screen(session, run, place)
+            }
+        }
+    }
+}
+
+/// Makes the data folder, keeps it to its owner, and makes sure that we are alone on it.
+fn take(folder: &Path) -> Result<File, DaemonError> {
+    let unusable = |source| DaemonError::Folder { folder: folder.into(), source };
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unusable)?;
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).map_err(unusable)?;
+    let mut lock = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(folder.join("vigie.lock"))
+        .map_err(unusable)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            lock.read_to_string(&mut holder).map_err(unusable)?;
+            let holder = holder.trim().to_owned();
+            return Err(DaemonError::Running { folder: folder.into(), holder });
+        }
+        Err(TryLockError::Error(source)) => return Err(unusable(source)),
+    }
+    lock.set_len(0).and_then(|()| lock.rewind()).map_err(unusable)?;
+    writeln!(lock, "{}, version {}", std::process::id(), env!("CARGO_PKG_VERSION"))
+        .map_err(unusable)?;
+    Ok(lock)
+}
+
+/// The demo project lies in the data folder, so it may have to be made; others are the person's own.
+fn make_projects(config: &Config) -> Result<(), DaemonError> {
+    for project in config.projects.iter().filter(|_| config.source.is_none()) {
+        fs::create_dir_all(&project.path)
+            .map_err(|source| DaemonError::Folder { folder: project.path.clone(), source })?;
+    }
+    Ok(())
+}
+
+fn open_phone(data: &Path, clock: &Clock, tasks: &Tasks) -> Result<Arc<PhoneBridge>, OpenError> {
+    let clock = clock.clone();
+    let options = vigie_phone::Options {
+        clock: Arc::new(move || clock.now()),
+        retry: vigie_phone::Retry::default(),
+        stop: tasks.stopping(),
+        links: Vec::new(),
+    };
+    PhoneBridge::open(&data.join("phone.db"), options)
+}
+
+/// Listens to a chat service for as long as we run.
+async fn hear(bridge: Arc<dyn Bridge>, hub: Hub, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        if let Err(lost) = bridge.hear(&hub, stop.clone()).await {
+            error!(bridge = %bridge.name(), reason = %lost, "a chat service was lost; trying again");
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(HEAR_AGAIN) => {}
+        }
+    }
+}
+
+fn outside(hub: &Hub, store: &Store, ground: Ground, phone: &Arc<PhoneBridge>) -> Outside {
+    let events = store.clone();
+    Outside {
+        hub: hub.clone(),
+        newest: store.newest(),
+        events: Arc::new(move |after, most| {
+            let store = events.clone();
+            Box::pin(async move { read_events(&store, after, most).await }) as Boxed<_>
+        }),
+        folder: Arc::new(move |session| ground.folder(session.id, session.run)),
+        screen: Arc::new(|folder| {
+            Box::pin(async move {
+                let picture = client::screen(&folder).await.map_err(|error| error.to_string())?;
+                Ok(picture.lines)
+            }) as Boxed<_>
+        }),
+        inside_a_session: |pid| ancestry::inside_a_session(pid).is_some(),
+        phone: Some(PhoneMount {
+            router: phone.router(),
+            assets: vigie_phone::assets_router(),
+            login_page: vigie_phone::login_page,
+            person: |caller, extensions| {
+                let (id, name) = (caller.human.to_string(), caller.name.clone());
+                extensions.insert(vigie_phone::Person { id, name });
+            },
+        }),
+    }
+}
+
+async fn read_events(
+    store: &Store,
+    after: u64,
+    most: usize,
+) -> Result<Vec<shapes::Event>, Refusal> {
+    let rows = store.events(after, most).await;
+    let rows = rows.map_err(|error| Refusal::NotWritten { reason: error.to_string() })?;
+    Ok(rows.into_iter().map(event).collect())
+}
+
+fn event(row: JournalRow) -> shapes::Event {
+    let JournalRow { seq, at, kind, session, gate, human, detail } = row;
+    let event = serde_json::json!({
+        "kind": kind, "session": session, "gate": gate, "human": human, "detail": detail,
+    });
+    shapes::Event { seq, at, event }
+}

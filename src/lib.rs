@@ -1,8 +1,16 @@
 //! The daemon as a library, so that tests run it in-process.
 
 pub mod agents;
+pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod daemon;
+pub mod doctor;
+pub mod hold;
 pub mod hub;
+pub mod outbox;
+pub mod rules;
+pub mod sessions;
+pub mod store;
 pub mod tasks;
 pub mod web;

@@ -88,7 +88,22 @@ impl Keys {
 
 /// The program's screen, for looking at.
 #[derive(Clone)]
-pub struct Screen(Arc<dyn Fn() -> Vec<String> + Send + Sync>, watch::Receiver<u64>);
+pub struct Screen {
+    lines: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
+    since: Arc<dyn Fn(u64) -> Printed + Send + Sync>,
+    paste: Arc<dyn Fn() -> bool + Send + Sync>,
+    bytes: watch::Receiver<u64>,
+}
+
+/// A part of what the program printed, escape sequences and all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    pub bytes: Vec<u8>,
+    /// The offset after the last of `bytes`.
+    pub end: u64,
+    /// Bytes that were asked for and are no longer kept.
+    pub lost: u64,
+}
 
 impl Screen {
     /// `lines` draws the screen as text, top to bottom, without trailing blanks; `bytes` counts
@@ -97,16 +112,37 @@ impl Screen {
         lines: Arc<dyn Fn() -> Vec<String> + Send + Sync>,
         bytes: watch::Receiver<u64>,
     ) -> Self {
-        Self(lines, bytes)
+        Self { lines, since: Arc::new(|_| Printed::default()), paste: Arc::new(|| false), bytes }
+    }
+
+    /// Adds the output itself: `since` an offset on, and whether the program switched bracketed
+    /// paste on.
+    #[must_use]
+    pub fn with_output(
+        self,
+        since: Arc<dyn Fn(u64) -> Printed + Send + Sync>,
+        paste: Arc<dyn Fn() -> bool + Send + Sync>,
+    ) -> Self {
+        Self { since, paste, ..self }
     }
 
     pub fn lines(&self) -> Vec<String> {
-        (self.0)()
+        (self.lines)()
     }
 
     /// Bytes printed so far; changes whenever the program prints.
     pub fn printed(&self) -> watch::Receiver<u64> {
-        self.1.clone()
+        self.bytes.clone()
+    }
+
+    /// What was printed from `offset` on, as far as the holder keeps it.
+    pub fn since(&self, offset: u64) -> Printed {
+        (self.since)(offset)
+    }
+
+    /// The program takes a paste in brackets (`ESC [ 200 ~`).
+    pub fn takes_paste(&self) -> bool {
+        (self.paste)()
     }
 }
 

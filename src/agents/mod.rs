@@ -2,12 +2,22 @@
 //! orders into keys and the agent's own signals into reports. The holder gives it an [`AgentIo`]
 //! and knows nothing of any agent.
 
+pub mod claude;
+pub mod demo;
+pub mod hook_call;
+pub mod hooks;
 mod io;
+mod requests;
+mod shell;
 
-pub use io::{AgentIo, Desk, HookCall, HookReply, Keys, Reporter, Screen};
+pub use io::{AgentIo, Desk, HookCall, HookReply, Keys, Printed, Reporter, Screen};
 
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    io::Error,
+    path::{Path, PathBuf},
+};
 use vigie_core::id::{SessionId, SessionName};
 
 /// Which adapter runs a session.
@@ -72,4 +82,35 @@ pub struct CommandLine {
     pub args: Vec<String>,
     /// The whole environment of the program.
     pub env: BTreeMap<String, String>,
+}
+
+/// What starts this session's program. `env` is the cleaned environment, `folder` the session's
+/// own, where an adapter may write settings before the program reads them.
+///
+/// # Errors
+/// A sentence for a person: what of the session's folder could not be written, or that this build
+/// does not know the agent.
+pub fn command_line(
+    kind: AgentKind,
+    spec: &Spec,
+    folder: &Path,
+    hooks: &HookAddress,
+    env: BTreeMap<String, String>,
+) -> Result<CommandLine, Error> {
+    match kind {
+        AgentKind::Shell => Ok(shell::command_line(spec, env)),
+        AgentKind::Claude => claude::command_line(spec, folder, hooks, env).map_err(Error::other),
+        AgentKind::Demo => demo::command_line(spec, folder, hooks, env),
+    }
+}
+
+/// Runs the session's adapter until the program is gone and everything it knows is reported.
+/// The adapter says `Started`, refuses the prompts that are left when the program goes, and leaves
+/// `Exited` to the holder, which also kills what does not leave by itself.
+pub async fn run(kind: AgentKind, io: AgentIo) {
+    match kind {
+        AgentKind::Shell => shell::run(io).await,
+        AgentKind::Claude => claude::run(io).await,
+        AgentKind::Demo => demo::run(io).await,
+    }
 }

@@ -4,6 +4,9 @@ use clap::{Parser, Subcommand};
 use clap_complete::Shell;
 use std::{net::SocketAddr, path::PathBuf};
 
+use super::hook::HookArgs;
+use crate::agents::demo::DemoArgs;
+
 /// Steer many coding-agent sessions from one phone chat.
 #[derive(Debug, Parser)]
 #[command(name = "vigie", version, max_term_width = 100, disable_help_subcommand = true)]
@@ -86,6 +89,15 @@ pub enum Command {
     },
     /// Print completions for a shell
     Completions { shell: Shell },
+    /// Hold one session's terminal
+    #[command(hide = true)]
+    Hold { folder: PathBuf },
+    /// Hand an agent's hook to its holder
+    #[command(hide = true)]
+    Hook(HookArgs),
+    /// Behave like a coding agent
+    #[command(hide = true)]
+    DemoAgent(DemoArgs),
 }
 
 #[derive(Debug, clap::Args)]

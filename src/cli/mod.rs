@@ -6,6 +6,7 @@ mod completions;
 mod doctor;
 mod down;
 mod failure;
+pub mod hook;
 mod log;
 mod login;
 mod new;
@@ -24,9 +25,9 @@ pub use args::{Args, Command};
 pub use failure::Exit;
 
 use clap::Parser;
-use std::{env, ffi::OsString, process::ExitCode};
+use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
-use crate::{clock::Clock, config::Surroundings, web::client::Client};
+use crate::{agents::demo, clock::Clock, config::Surroundings, hold, web::client::Client};
 use failure::Failure;
 use out::Out;
 
@@ -42,6 +43,10 @@ pub fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
+    };
+    let args = match part_of_a_session(args) {
+        Ok(exit) => return exit,
+        Err(args) => args,
     };
     let out = Out::new(args.json, Clock::system());
     match run(args, out.clone()) {
@@ -60,6 +65,25 @@ fn usage(error: &clap::Error) -> ExitCode {
     if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
 }
 
+/// The hidden commands that sessions are made of. They print for programs and need no daemon.
+fn part_of_a_session(args: Args) -> Result<ExitCode, Args> {
+    match args.command {
+        Command::Hold { folder } => Ok(hold::run(folder).unwrap_or(ExitCode::FAILURE)),
+        Command::Hook(hook) => {
+            // It never fails its agent, whatever happens.
+            let _ = block_on(hook::hook(hook));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::DemoAgent(demo) => Ok(block_on(demo::main(demo)).unwrap_or(ExitCode::FAILURE)),
+        _ => Err(args),
+    }
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(work))
+}
+
 fn run(args: Args, out: Out) -> Result<(), Failure> {
     let Args { json: _, home, command } = args;
     if let Command::Completions { shell } = command {
@@ -72,11 +96,8 @@ fn run(args: Args, out: Out) -> Result<(), Failure> {
     };
     let around = Surroundings::of_this_process(home, config).map_err(Failure::usage)?;
     let desk = Desk { client: Client::new(&around.data), around, out };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::outside(format!("the program cannot start: {error}")))?;
-    runtime.block_on(dispatch(command, &desk))
+    block_on(dispatch(command, &desk))
+        .map_err(|error| Failure::outside(format!("the program cannot start: {error}")))?
 }
 
 async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
@@ -101,6 +122,9 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,
         Command::Completions { shell } => completions::print(shell),
+        Command::Hold { .. } | Command::Hook(_) | Command::DemoAgent(_) => {
+            unreachable!("carried out before there was a desk")
+        }
     }
 }
 

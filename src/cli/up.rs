@@ -1,7 +1,6 @@
 //! `vigie up`: the one command that is the daemon.
 
 use std::io::{self, IsTerminal};
-use tokio::sync::oneshot;
 use tracing_subscriber::EnvFilter;
 
 use super::{Desk, args::Up, failure::Failure, login, out::Out, set};
@@ -25,26 +24,21 @@ pub(super) async fn run(args: Up, desk: &Desk) -> Result<(), Failure> {
         }
         config.web.listen = listen;
     }
-    let binary = std::env::current_exe()
+    let options = Options::new(config, &desk.around)
         .map_err(|error| Failure::outside(format!("our own program is not found: {error}")))?;
     log_to_stderr();
-    for warning in &config.warnings {
+    for warning in &options.config.warnings {
         tracing::warn!("{warning}");
     }
-    let (ready, started) = oneshot::channel();
-    let around = desk.around.clone();
-    let daemon = daemon::run(Options { config, around, binary, ready });
-    let greet = async {
-        match started.await {
-            Ok(started) => greet(&started, args.no_link, desk).await,
-            Err(_) => Ok(()), // it did not start, and says why itself
-        }
-    };
-    let (ended, greeted) = futures_util::future::join(daemon, greet).await;
+    let daemon = daemon::start(options).await?;
+    let started = daemon.started.clone();
+    let greeting = greet(&started, args.no_link, desk);
+    let (ended, greeted) = futures_util::future::join(daemon.finish(), greeting).await;
     match ended? {
         Finish::Clean => greeted,
         Finish::Cut(tasks) => {
-            Err(Failure::ours(format!("these did not end in time and were cut off: {}", tasks.join(", "))))
+            let words = format!("these did not end in time and were cut off: {}", tasks.join(", "));
+            Err(Failure::ours(words))
         }
     }
 }
@@ -83,11 +77,18 @@ fn log_to_stderr() {
 
 impl From<DaemonError> for Failure {
     fn from(error: DaemonError) -> Self {
+        let doctor = "Look: vigie doctor";
         match error {
-            DaemonError::Panicked(_) => Self::ours(error).hint("This is a fault of Vigie; its log has the details."),
-            DaemonError::Home(_) | DaemonError::Web(_) | DaemonError::Signals(_) => {
-                Self::outside(error).hint("Look: vigie doctor")
+            DaemonError::Panicked(_) => {
+                Self::ours(error).hint("This is a fault of Vigie; its log has the details.")
             }
+            DaemonError::Pattern(_) => Self::usage(error).hint(doctor),
+            DaemonError::Running { .. } => Self::outside(error).hint("Look: vigie status"),
+            DaemonError::Folder { .. }
+            | DaemonError::Store(_)
+            | DaemonError::Phone(_)
+            | DaemonError::Web(_)
+            | DaemonError::Signals(_) => Self::outside(error).hint(doctor),
         }
     }
 }

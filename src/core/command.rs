@@ -6,7 +6,10 @@ use crate::{
     agent::PromptForm,
     bridge::Place,
     gate::Gate,
-    id::{AgentName, GateCode, GateId, HumanId, ProjectName, PromptId, SessionName},
+    id::{
+        AgentName, DeliveryId, GateCode, GateId, HumanId, ProjectName, PromptId, SessionId,
+        SessionName,
+    },
     session::Session,
 };
 
@@ -133,6 +136,14 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// What happened and what to do next, in one go.
+    pub fn sentence(&self) -> String {
+        match self.hint() {
+            Some(hint) => format!("{}. {hint}", self.to_string().trim_end_matches('.')),
+            None => self.to_string(),
+        }
+    }
+
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         let list = |names: &[String]| names.join(", ");
@@ -187,4 +198,8 @@ pub struct Kept {
     pub place: Place,
     pub text: String,
     pub form: PromptForm,
+    /// Where it would go by itself (an edit of what that session already has).
+    pub session: Option<SessionId>,
+    /// Our message that asks, so that it can lose its buttons.
+    pub asked: Option<DeliveryId>,
 }

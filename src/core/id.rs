@@ -186,16 +186,22 @@ pub struct GateCode(String);
 
 impl GateCode {
     const ALPHABET: &'static [u8; 28] = b"23456789ACDEFGHJKMNPQRTUVWXY";
+    /// How many of them are digits.
+    const DIGITS: usize = 8;
 
-    /// Takes four characters out of `random`. The caller draws again while the code is in use.
+    /// Takes four characters out of `random`, one of them a digit at least: letters alone spell words
+    /// (`DENY`, `THAT`). The caller draws again while the code is in use.
     pub fn from_random(mut random: u32) -> Self {
         let base = u32::try_from(Self::ALPHABET.len()).expect("28 fits");
-        let letters = (0..4).map(|_| {
+        let mut at = [0; 4].map(|_: usize| {
             let at = usize::try_from(random % base).expect("below 28");
             random /= base;
-            char::from(Self::ALPHABET[at])
+            at
         });
-        Self(letters.collect())
+        if at.iter().all(|at| *at >= Self::DIGITS) {
+            at[3] %= Self::DIGITS;
+        }
+        Self(at.iter().map(|at| char::from(Self::ALPHABET[*at])).collect())
     }
 
     /// Reads what a person typed: any case. `None` when it is no code.

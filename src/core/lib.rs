@@ -3,13 +3,20 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod agent;
+pub mod answer;
 pub mod bridge;
 pub mod command;
+pub mod decide;
 pub mod delivery;
 pub mod gate;
 pub mod id;
+pub mod ids;
+pub mod nearest;
 pub mod prompt;
+pub mod risk;
+pub mod route;
 pub mod session;
+pub mod state;
 pub mod text;
 
 /// The instant an event happened, always UTC and always given, never asked for.

@@ -7,7 +7,7 @@ use crate::{
     Timestamp,
     agent::PromptForm,
     bridge::Place,
-    id::{HeardId, HumanId, MessageId, OrderId, PromptId, SessionId},
+    id::{HeardId, HumanId, MessageId, OrderId, PromptId, SessionId, SessionName},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,8 @@ pub struct PromptMessage {
     pub heard: HeardId,
     pub place: Place,
     pub id: MessageId,
+    /// Everybody it goes to, this session among them.
+    pub targets: Vec<SessionName>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

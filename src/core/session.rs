@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    agent::ExitStatus,
+    agent::{ExitStatus, Order},
     bridge::SessionLook,
     id::{AgentName, DeliveryId, HumanId, ProjectName, SessionId, SessionName, TurnId},
 };
@@ -22,6 +22,10 @@ pub struct Session {
     pub worktree: Option<Worktree>,
     pub created: Timestamp,
     pub life: Life,
+    /// Somebody wants it to end; told to its holder until it has.
+    pub ending: Option<Ending>,
+    /// Its program was ordered to start and has not said that it runs.
+    pub launching: Option<Launch>,
     /// How many times its program was started; each start has a holder and a folder of its own.
     pub run: u32,
     /// The agent's own id of the conversation, with which it is resumed.
@@ -32,6 +36,21 @@ pub struct Session {
     /// The agent's last words, shortened, for lists.
     pub last_words: Option<String>,
     pub spent: Spent,
+}
+
+/// An order to end, kept until the program is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ending {
+    pub by: HumanId,
+    pub order: Order,
+}
+
+/// With which conversation a program is started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "launch", rename_all = "snake_case")]
+pub enum Launch {
+    New { conversation: String },
+    Resume { conversation: String },
 }
 
 /// A git worktree made for a session.

@@ -3,6 +3,7 @@ use tokio::sync::{mpsc, oneshot};
 use vigie_core::{
     bridge::{Accepted, Heard, Inbox, NotAccepted},
     command::{Refusal, Reply, Request},
+    decide::Event,
 };
 
 /// The handle: cheap to clone, and the only way in. Every answer comes after the commit.
@@ -11,11 +12,12 @@ pub struct Hub {
     mailbox: mpsc::Sender<Mail>,
 }
 
-/// What others put into the hub's mailbox and wait for.
+/// What others put into the hub's mailbox; who needs an answer waits for it.
 #[derive(Debug)]
 pub enum Mail {
     Request { request: Request, answer: oneshot::Sender<Result<Reply, Refusal>> },
     Heard { heard: Heard, answer: oneshot::Sender<Result<Accepted, NotAccepted>> },
+    Event(Event),
 }
 
 impl Hub {
@@ -31,6 +33,12 @@ impl Hub {
             .await
             .map_err(|_| Refusal::Stopping)?;
         answered.await.map_err(|_| Refusal::Stopping)?
+    }
+
+    /// Hands in something that happened; waits while the hub is behind.
+    pub async fn tell(&self, event: Event) {
+        // A hub that is gone means that the daemon stops: what happened is read again at the next start.
+        let _ = self.mailbox.send(Mail::Event(event)).await;
     }
 }
 

@@ -1,5 +1,9 @@
 //! The one owner of live state: event → core → transaction → effects.
 
+mod effects;
 mod handle;
+mod worker;
 
+pub use effects::{Effects, Hands};
 pub use handle::{Hub, Mail};
+pub use worker::{Health, start};

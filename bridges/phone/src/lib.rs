@@ -1,1 +1,33 @@
+//! Vigie's own chat service, and the bridge to it in one package: a durable log of messages, a
+//! queue of what people did, and a page for one thumb.
+//!
+//! It has no way of its own into Vigie. All the page shows came through [`Bridge::say`], all a
+//! person does leaves through [`Inbox::accept`], like with any other service.
+//!
+//! [`Bridge::say`]: vigie_core::bridge::Bridge::say
+//! [`Inbox::accept`]: vigie_core::bridge::Inbox::accept
 
+mod bridge;
+mod files;
+mod hear;
+mod http;
+mod ids;
+mod login;
+mod store;
+mod view;
+
+pub use bridge::{Clock, Link, Options, PhoneBridge, Retry};
+pub use files::{Asset, ICONS, asset, assets_router};
+pub use http::{CONTENT_SECURITY_POLICY, Person};
+pub use login::login_page;
+pub use store::OpenError;
+
+/// The chat's id in a [`Place`](vigie_core::bridge::Place); there is one.
+pub const CHAT: &str = "main";
+
+/// The bridge's name in a [`Place`](vigie_core::bridge::Place).
+pub const NAME: &str = "phone";
+
+/// Longest text of one message, either way, in UTF-16 units. Our own choice: four times a
+/// Telegram message, and still read without getting lost on a small screen.
+pub const TEXT_LIMIT: usize = 16_000;

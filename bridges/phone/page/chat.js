@@ -1,0 +1,193 @@
+// One chat: its log, where it stands in it, and the place to write.
+import { announce, dayName, dayOf, el, icon, settle } from "./dom.js";
+import { message, summary, unsent } from "./message.js";
+import { composer, stateOf } from "./composer.js";
+import { MAIN, keyOf, model, number, older, openLog, post, threadOf } from "./model.js";
+import { drop, pending, retry, survives } from "./outbox.js";
+import { isLive } from "./live.js";
+
+const log = document.getElementById("log");
+const dock = document.getElementById("dock");
+const title = document.getElementById("talk-title");
+const about = document.getElementById("talk-about");
+const NEAR = 120; // px from the end that still count as the end
+
+let current = null; // { key, nodes, writer, firstNew, fresh, problem }
+const jump = el("button", { type: "button", class: "btn jump", hidden: true });
+jump.addEventListener("click", () => toEnd());
+
+export const chatKey = () => current?.key ?? null;
+export const atEnd = () => innerHeight + scrollY >= document.documentElement.scrollHeight - NEAR;
+const toEnd = () => {
+  scrollTo(0, document.documentElement.scrollHeight);
+  seen();
+};
+
+export const act = {
+  reply: (it) => {
+    if (current?.key !== keyOf(it.thread)) location.hash = linkTo(keyOf(it.thread));
+    // After the chat is shown, which the changed address does.
+    setTimeout(() => current?.writer?.reply(it));
+  },
+  edit: (it) => current.writer.edit(it),
+  retry,
+  drop: (entry) => {
+    drop(entry.client);
+    current.writer.put(entry.text);
+  },
+  again: (it) => post("again", { message: it.id }).catch((failed) => announce(failed.message)),
+  open: (id) => {
+    const node = document.getElementById(id);
+    if (!node) return announce("That message is further up");
+    node.scrollIntoView({ block: "center" });
+    node.tabIndex = -1;
+    node.focus({ preventScroll: true });
+  },
+};
+
+export const linkTo = (key) => (key === MAIN ? "#/chat" : `#/chat/${encodeURIComponent(key)}`);
+
+export const openChat = async (key) => {
+  const ready = model.person !== null && model.threads.has(key);
+  current = { key, nodes: new Map(), writer: null, firstNew: null, fresh: 0, problem: null };
+  const mine = current;
+  settle(log, [el("p", { class: "note empty" }, model.person && !ready ? "This chat is not here any more." : "Loading")]);
+  dock.replaceChildren();
+  head();
+  if (!ready) return;
+  mine.writer = composer(key, () => toEndSoon());
+  dock.replaceChildren(jump, mine.writer.node);
+  jump.hidden = true;
+  try {
+    await openLog(key);
+  } catch (failed) {
+    if (mine === current) {
+      const button = el("button", { type: "button", class: "btn", on: { click: () => openChat(key) } }, "Try again");
+      settle(log, [el("div", { class: "note empty" }, el("p", {}, `${failed.message}.`), button)]);
+      mine.problem = true;
+    }
+    return;
+  }
+  if (mine !== current) return;
+  const { read, unread } = model.threads.get(key);
+  const { ids } = model.logs.get(key);
+  if (unread) mine.firstNew = ids.find((id) => number(id) > number(read ?? "-0") && !model.messages.get(id).what.mine) ?? null;
+  mine.unread = unread;
+  draw();
+  const mark = log.querySelector(".day.new");
+  if (mark && mark.getBoundingClientRect().bottom < 0) mark.scrollIntoView();
+  if (mark && document.documentElement.scrollHeight > innerHeight * 1.5) mark.scrollIntoView({ block: "center" });
+  else toEnd();
+  seen();
+};
+
+export const closeChat = () => {
+  current = null;
+  settle(log, [el("p", { class: "note empty" }, "Pick a chat on the left.")]);
+  dock.replaceChildren();
+  head();
+};
+
+const toEndSoon = () => requestAnimationFrame(toEnd);
+
+/** Draws what changed and stays where the reader is. */
+export const refreshChat = ({ messages, reset }) => {
+  if (!current) return;
+  if (!current.writer || (reset && !model.logs.has(current.key)) || current.problem) {
+    openChat(current.key);
+    return;
+  }
+  if (!model.logs.has(current.key)) return;
+  if (reset) current.nodes.clear();
+  const end = atEnd();
+  head();
+  current.writer.refresh();
+  const here = messages.filter((it) => keyOf(it.thread) === current.key);
+  const fresh = here.filter((it) => !current.nodes.has(it.id) && !it.what.mine);
+  draw();
+  if (fresh.length) announce(fresh.length === 1 ? summary(fresh[0]) : `${fresh.length} new messages`);
+  if (end && !document.hidden) toEndSoon();
+  else if (fresh.length) {
+    current.fresh += fresh.length;
+    jump.replaceChildren(icon("i-down"), `${current.fresh} new`);
+    jump.hidden = false;
+  }
+};
+
+const head = () => {
+  const thread = current ? model.threads.get(current.key) : null;
+  const main = !thread?.session;
+  title.replaceChildren(current ? (main ? "Main chat" : el("span", {}, el("span", { class: "mono" }, thread.session), ` ${thread.title}`)) : "Chats");
+  if (!current || !model.person) return about.replaceChildren();
+  if (!main) return about.replaceChildren(stateOf(thread));
+  const all = [...model.threads.values()].filter((it) => it.session);
+  const open = all.filter((it) => !["ended", "lost"].includes(it.state)).length;
+  const work = all.filter((it) => it.state === "working").length;
+  about.replaceChildren(open === 0 ? "no session is open" : work === 0 ? `${open} open` : `${open} open, ${work === 1 ? "1 works" : `${work} work`}`);
+};
+
+const draw = () => {
+  const { ids, older: more } = model.logs.get(current.key);
+  const wanted = [];
+  if (more) wanted.push(cached("older", 0, () => el("button", { type: "button", class: "btn quiet older", on: { click: earlier } }, "Earlier messages")));
+  let day = null;
+  for (const id of ids) {
+    const it = model.messages.get(id);
+    if (!it) continue;
+    if (dayOf(it.at) !== day) {
+      day = dayOf(it.at);
+      wanted.push(cached(`day ${day}`, 0, () => el("p", { class: "day" }, dayName(it.at))));
+    }
+    if (id === current.firstNew) wanted.push(cached("new", 0, () => el("p", { class: "day new" }, `${current.unread} new`)));
+    wanted.push(cached(id, it.seq, () => message(it, act)));
+  }
+  for (const entry of pending(current.key)) {
+    wanted.push(cached(entry.client, `${entry.state} ${isLive()}`, () => unsent(entry, act, isLive())));
+  }
+  if (!survives()) wanted.push(cached("storage", 0, () => el("p", { class: "note" }, "This browser keeps nothing for this page: what is not sent is lost when you close it.")));
+  if (wanted.length === 0) wanted.push(cached("empty", 0, () => el("p", { class: "note empty" }, "Nothing was said here yet.")));
+  settle(log, wanted);
+};
+
+/** The node for a state that is shown already, or a new one. */
+const cached = (name, state, make) => {
+  const found = current.nodes.get(name);
+  if (found?.state === state) return found.node;
+  const node = make();
+  current.nodes.set(name, { state, node });
+  return node;
+};
+
+const earlier = async (event) => {
+  const button = event.currentTarget;
+  const mine = current;
+  button.disabled = true;
+  try {
+    await older(mine.key);
+  } catch (failed) {
+    announce(failed.message);
+  }
+  button.disabled = false;
+  if (mine !== current) return;
+  const below = document.documentElement.scrollHeight - scrollY;
+  draw();
+  scrollTo(0, document.documentElement.scrollHeight - below); // what was read stays where it was
+};
+
+/** Tells Vigie that all of this was seen, once it really was. */
+export const seen = () => {
+  if (!current || document.hidden || !atEnd()) return;
+  jump.hidden = true;
+  current.fresh = 0;
+  const thread = model.threads.get(current.key);
+  const last = model.logs.get(current.key)?.ids.at(-1);
+  if (!last || !thread?.unread || thread.reading === last) return;
+  thread.reading = last;
+  // Not worth a word when it fails: the next look tells it again.
+  post("read", { thread: threadOf(current.key), message: last }).catch(() => { thread.reading = null; });
+};
+addEventListener("scroll", seen, { passive: true });
+addEventListener("focus", seen);
+
+export const focusWriter = () => current?.writer?.focus();
+export const redraw = () => { if (current?.writer && model.logs.has(current.key)) draw(); };

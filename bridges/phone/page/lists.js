@@ -1,0 +1,148 @@
+// The list of chats, and what waits.
+import { clock, el, icon, key, said, settle, since, tick, time } from "./dom.js";
+import { MAIN, cardOf, decided, model, number, waiting } from "./model.js";
+import { linkTo, act } from "./chat.js";
+import { stateOf } from "./composer.js";
+import { byMe } from "./message.js";
+import { card } from "./card.js";
+import { plain } from "./rich.js";
+
+const shown = new Map(); // of the list: by thread key
+const threads = document.getElementById("threads");
+const page = document.getElementById("waiting");
+
+export const drawThreads = (chosen) => {
+  const all = [...model.threads.entries()];
+  const recent = (a, b) => number(b[1].last?.id ?? "-0") - number(a[1].last?.id ?? "-0");
+  const over = ([, thread]) => ["ended", "lost"].includes(thread.state);
+  const sessions = all.filter(([name]) => name !== MAIN).sort(recent);
+  const group = (name, list) => (list.length ? [el("h2", { class: "group" }, name), el("ul", {}, ...list.map((entry) => row(entry, chosen)))] : []);
+  settle(threads, [
+    el("ul", {}, ...all.filter(([name]) => name === MAIN).map((entry) => row(entry, chosen))),
+    ...group("Open", sessions.filter((entry) => !over(entry))),
+    ...group("Ended", sessions.filter(over)),
+  ]);
+};
+
+const row = ([name, thread], chosen) => {
+  const state = JSON.stringify([thread, name === chosen]);
+  if (shown.get(name)?.state === state) return shown.get(name).node;
+  const { last, unread } = thread;
+  const words = thread.state === "working" ? [" ", since(thread.since, "for")] : thread.state === "ended" || thread.state === "lost" ? [", ", time(thread.since)] : [];
+  const node = el("li", {}, el("a", { class: `thread ${unread ? "unread" : ""}`.trim(), href: linkTo(name), ...(name === chosen ? { "aria-current": "page" } : {}) },
+    el("span", { class: "name" }, thread.session ? key(thread.session) : null, thread.session ? " " : null, el("span", {}, thread.session ? said(thread.title) : "Main chat")),
+    last ? time(last.at) : el("span"),
+    el("span", { class: "last" }, last ? (last.who && !thread.session ? said(`${last.who}: ${last.excerpt}`) : said(last.excerpt)) : "Nothing said yet"),
+    el("span", { class: "marks" }, unread ? el("span", { class: "count new", "aria-label": `${unread} unread` }, unread > 99 ? "99+" : String(unread)) : null),
+    thread.session ? stateOf(thread, ...words) : null));
+  shown.set(name, { state, node });
+  return node;
+};
+
+/** The strip under each title: it never vanishes. */
+export const drawStrips = () => {
+  const open = waiting();
+  const oldest = open[0] && cardOf(open[0]).opened;
+  const state = `${open.length} ${oldest}`;
+  for (const place of document.querySelectorAll("[data-strip]")) {
+    if (place.dataset.strip === state) continue;
+    place.dataset.strip = state;
+    place.replaceChildren(open.length
+      ? el("a", { class: "strip", href: "#/waiting" }, icon("i-bell"),
+        el("span", { class: "what" }, open.length === 1 ? "1 waits for you, " : `${open.length} wait for you, oldest `, since(oldest)),
+        el("span", { class: "next" }, "Answer ", icon("i-next")))
+      : el("p", { class: "strip none" }, "Nothing waits for you.", lastAnswer()));
+  }
+  return open.length;
+};
+const lastAnswer = () => {
+  const last = decided().map((it) => cardOf(it).state).find((state) => state.state !== "closed");
+  return last ? el("span", { class: "num" }, ` Last answer ${clock(Date.parse((last.decided ?? last).at))}.`) : null;
+};
+
+let first = null; // the gate that is shown whole
+const nodes = new Map();
+
+/** One at a time, oldest first: the answer lies under the thumb, and the next card comes by itself. */
+export const drawWaiting = () => {
+  const open = waiting();
+  const at = Math.max(0, open.findIndex((it) => cardOf(it).gate === first));
+  const now = open[at];
+  first = now ? cardOf(now).gate : null;
+  const state = JSON.stringify([open.map((it) => [it.id, it.seq]), first, decided().map((it) => it.seq)]);
+  if (page.dataset.state === state) return;
+  const had = page.contains(document.activeElement);
+  page.dataset.state = state;
+  const shownCard = now ? (nodes.get(`${now.id} ${now.seq}`) ?? card(now, act)) : null;
+  nodes.clear();
+  if (now) {
+    nodes.set(`${now.id} ${now.seq}`, shownCard);
+    shownCard.id = `waiting-${now.id}`; // the chat may hold the same card
+    shownCard.tabIndex = -1;
+  }
+  const rest = open.filter((it) => it !== now);
+  const done = decided();
+  settle(page, [
+    el("p", { class: "conn-bar", "data-conn-bar": true, hidden: true, role: "status" }),
+    el("div", { class: "head" }, el("h1", {}, "Waiting"),
+      el("p", { class: "dim small" }, ...(now ? [`${at + 1} of ${open.length}, oldest first: `, since(cardOf(now).opened)] : ["Nothing waits for you."])),
+      now ? el("div", { class: "end wide-only" }, el("p", { class: "dim small" }, ...keys())) : null),
+    el("div", { class: "cols queue" },
+      el("div", { class: "stack" }, shownCard, rest.length ? section("Then", rest.map(next)) : null),
+      done.length ? section("Decided", done.map(over)) : null),
+  ]);
+  if (had && shownCard) shownCard.focus({ preventScroll: true });
+};
+
+const keys = () => {
+  const hint = (name, words) => [el("kbd", {}, name), ` ${words}\u2002`];
+  return [...hint("A", "approve"), ...hint("D", "deny"), ...hint("1", "to 9 choose"), ...hint("J", "next"), ...hint("K", "previous")];
+};
+const section = (name, rows) => el("section", { class: "band", "aria-label": name }, el("h2", {}, name), el("ol", { class: "list panel" }, ...rows));
+
+const next = (it) => {
+  const { gate, title, opened, risk, kind, content } = cardOf(it);
+  const question = kind === "question" ? plain(content).replace(/\s+/g, " ").trim() : "";
+  const button = el("button", { type: "button", class: "open" },
+    el("span", { class: "line" }, el("span", {}, key(it.what.from ?? "Vigie"), " ", said(title)), since(opened)),
+    question ? el("span", { class: "small dim brief" }, said(question)) : null,
+    risk === "code" ? el("span", { class: "small bad" }, "needs its code") : null);
+  button.addEventListener("click", () => {
+    first = gate;
+    drawWaiting();
+    scrollTo(0, 0);
+    page.querySelector(".gate")?.focus();
+  });
+  return el("li", {}, button);
+};
+
+const over = (it) => {
+  const { state, title } = cardOf(it);
+  const by = state.decided ?? state;
+  const shut = state.state === "closed";
+  const at = Date.parse(by.at);
+  return el("li", {},
+    el("div", { class: "line" },
+      el("span", {}, key(it.what.from ?? "Vigie"), " ", el("span", { class: shut ? "dim" : /^den/i.test(by.verdict) ? "bad" : "good" }, shut ? "closed" : said(by.verdict))), time(at)),
+    el("p", { class: "small dim" }, said(title), ". ", ...(shut ? [said(by.why)] : [said(byMe(by.by)), ", from ", said(by.via), state.state === "answered" ? ", not yet taken" : ""])));
+};
+
+export const step = (by) => {
+  const open = waiting();
+  const at = open.findIndex((it) => cardOf(it).gate === first);
+  const to = open[Math.min(open.length - 1, Math.max(0, at + by))];
+  if (!to) return;
+  first = cardOf(to).gate;
+  drawWaiting();
+  page.querySelector(".gate")?.focus();
+};
+
+/** A key of the queue presses the button that says so. */
+export const press = (name) => {
+  const gate = page.querySelector(".gate");
+  const button = /^[1-9]$/.test(name) ? gate?.querySelector(`[data-key="${name}"]`) : gate?.querySelector(`[data-act="${name}"]`);
+  if (button) button.click();
+  else if (name === "approve") gate?.querySelector(".confirm input")?.focus();
+};
+
+setInterval(tick, 5000);

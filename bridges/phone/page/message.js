@@ -1,0 +1,190 @@
+// One message as nodes. A node shows one state; a newer state is a new node.
+import { clock, el, icon, key, said, since, time } from "./dom.js";
+import { blocks } from "./rich.js";
+import { card } from "./card.js";
+import { model, newId, post, MAIN, keyOf } from "./model.js";
+
+/** `act`: reply(message), edit(message), retry(client), drop(client), again(message), open(id). */
+export const message = (message, act) => {
+  const { what } = message;
+  if (what.kind === "notice") return el("p", { class: "note", id: message.id }, icon("i-warn"), " ", said(what.text));
+  if (what.kind === "text") return text(message, act);
+  const { body, level, from } = what;
+  if (body.body === "card") return card(message, act);
+  if (level === "log" && body.body === "text" && body.buttons.length === 0) {
+    return el("div", { class: "note", id: message.id }, from ? key(from) : null, from ? " " : null, ...blocks(body.text));
+  }
+  const wide = body.body !== "text" || body.buttons.length > 0 || body.text.some((node) => node.node === "styled" && node.style.pre);
+  const node = el("article", { class: `msg ${wide ? "wide" : ""}`.trim(), id: message.id, "aria-label": `From ${from ?? "Vigie"}` },
+    el("p", { class: "from" }, from ? key(from) : el("b", {}, "Vigie"), time(message.at, clock(message.at)),
+      message.edited && body.body === "text" ? "edited" : null,
+      body.part ? `part ${body.part.number} of ${body.part.of}` : null),
+    bubble(message, body, act));
+  tools(node, message, act);
+  return node;
+};
+
+const bubble = (message, body, act) => {
+  if (body.body === "progress") return progress(message, body);
+  if (body.body === "document") {
+    return el("div", { class: "bubble" },
+      body.about ? el("p", { dir: "auto" }, said(body.about)) : null,
+      el("a", { class: "file", href: `/phone/api/document/${encodeURIComponent(message.id)}`, download: "" },
+        icon("i-file", ""), el("span", {}, el("b", {}, said(body.name)), el("span", {}, size(body.bytes)))));
+  }
+  return el("div", { class: "bubble" }, quoted(message, act), ...blocks(body.text), buttons(message, body.buttons, "chip"));
+};
+
+const size = (bytes) => (bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
+
+const progress = (message, body) => {
+  if (body.ended != null) return el("div", { class: "bubble" }, el("p", { dir: "auto" }, said(body.ended)));
+  const steps = body.lines.map((line, index) => {
+    const current = index === body.lines.length - 1;
+    return el("li", current ? { "aria-current": "step" } : {}, icon(current ? "i-disk" : "i-tick", ""), el("span", { dir: "auto" }, said(line)));
+  });
+  const stops = body.buttons.map((button) => {
+    const stop = el("button", { type: "button", class: "btn quiet" }, button.action.action === "interrupt" ? icon("i-stop") : null, said(button.label));
+    stop.addEventListener("click", () => tap(message, button.action, [stop]));
+    return stop;
+  });
+  return el("div", { class: "bubble progress" }, el("ul", { class: "steps" }, ...steps),
+    el("div", { class: "foot" }, since(body.since), ...stops));
+};
+
+const buttons = (message, list, look) => {
+  if (list.length === 0) return null;
+  const group = el("div", { class: "chips", role: "group" });
+  for (const button of list) {
+    const node = el("button", { type: "button", class: look }, said(button.label), button.detail ? el("span", { class: "faint" }, said(button.detail)) : null);
+    node.addEventListener("click", () => tap(message, button.action, [...group.querySelectorAll("button")]));
+    group.append(node);
+  }
+  return group;
+};
+
+/** Sends a tap. Meanwhile nothing beside it can be tapped; what Vigie says to it stands below. */
+export const tap = async (message, action, others) => {
+  const home = others[0].closest(".gate, .bubble");
+  const say = line(home);
+  for (const button of others) button.disabled = true;
+  say("Sending…");
+  try {
+    const { taken, notice } = await post("tap", { client: newId(), message: message.id, action });
+    say(notice ?? (taken ? "Sent." : "Stored; Vigie takes it in a moment."));
+    // What can still be chosen, the next state of the message says.
+    if (action.action === "choose") for (const button of others) button.disabled = false;
+    return true;
+  } catch (failed) {
+    // A decision is about what is seen now, so it is not kept for later.
+    say(failed.status === 0 ? "Not sent: no connection. Tap again once it is live." : `Not sent: ${failed.message}.`, true);
+    for (const button of others) button.disabled = false;
+    return false;
+  }
+};
+
+/** The place in a card or a bubble where the answer to a tap stands. */
+export const line = (home) => (text, bad = false) => {
+  const found = home.querySelector(":scope > .said") ?? home.appendChild(el("p", { class: "said", role: "status" }));
+  found.textContent = text;
+  found.classList.toggle("bad", bad);
+};
+
+const quoted = (message, act) => {
+  const to = message.reply_to;
+  if (!to) return null;
+  const jump = el("button", { type: "button", class: "quoted" }, el("b", {}, said(to.who)), " ", said(to.excerpt));
+  jump.addEventListener("click", () => act.open(to.id));
+  return jump;
+};
+
+const ADDRESS = /^\s*[[［]([^\]］\n]{1,200})[\]］]\s*/u;
+
+const text = (message, act) => {
+  const { what } = message;
+  const to = keyOf(message.thread) === MAIN ? ADDRESS.exec(what.text) : null;
+  const node = el("article", { class: `msg ${what.mine ? "mine" : ""}`.trim(), id: message.id, "aria-label": `From ${what.mine ? "you" : what.name}` },
+    what.mine ? null : el("p", { class: "from" }, el("b", {}, said(what.name)), time(message.at, clock(message.at))),
+    el("div", { class: "bubble" }, quoted(message, act),
+      el("p", { class: "lines", dir: "auto" }, to ? el("span", { class: "to" }, said(to[1])) : null, to ? " " : null, said(to ? what.text.slice(to[0].length) : what.text))),
+    what.mine ? receipt(message, act) : null);
+  tools(node, message, act);
+  return node;
+};
+
+const row = (look, mark, ...words) => el("p", { class: `receipt ${look}`.trim() }, icon(mark, ""), " ", el("span", {}, ...words));
+const small = (label, run) => el("button", { type: "button", class: "link", on: { click: run } }, label);
+
+const receipt = (message, act) => {
+  const { mark, aside } = message.what;
+  const edited = message.edited ? "edited, " : "";
+  const at = time(message.at, clock(message.at));
+  if (aside) return row("failed", "i-warn", "set aside, Vigie did not take it: ", said(aside), ". ", small("Send again", () => act.again(message)));
+  if (!mark) return row("", "i-tick", `${edited}stored `, at);
+  const who = (mark.targets ?? []).join(", ");
+  switch (mark.mark) {
+    case "stored": return row("", "i-tick", edited, "stored", mark.words ? ", " : who ? " for " : " ", said(mark.words ?? who), mark.words || who ? " " : "", at);
+    case "taken": return row("taken", "i-ticks", edited, "taken by ", said(who || "Vigie"), " ", time(Date.parse(mark.at), clock(Date.parse(mark.at))));
+    case "kept": return row("held", "i-clock", edited, "kept, not sent: ", said(mark.why));
+    case "not_taken": return row("failed", "i-warn", edited, "not taken: ", said(mark.why));
+    default: return row("", "i-tick", `${edited}stored `, at);
+  }
+};
+
+/** A message that is not on Vigie's disk yet. */
+export const unsent = (entry, act, live) => {
+  const state = entry.failed
+    ? row("failed", "i-warn", "not sent: ", said(entry.failed), ". ", small("Try again", () => act.retry(entry.client)), " ", small("Take back", () => act.drop(entry)))
+    : entry.state === "stored" ? row("", "i-tick", "stored ", time(entry.at, clock(entry.at)))
+    : row("", "i-clock", live ? "sending" : "kept on this phone, no connection");
+  return el("article", { class: "msg mine", "aria-label": "From you, not sent yet" },
+    el("div", { class: "bubble" }, el("p", { class: "lines", dir: "auto" }, said(entry.text))), state);
+};
+
+/** Reply, copy, edit: under a mouse at once, on a phone after a tap; by Tab always. */
+const tools = (node, message, act) => {
+  const { what } = message;
+  const button = (mark, label, run) => el("button", { type: "button", class: "btn quiet icon", "aria-label": label, title: label, on: { click: () => { node.classList.remove("picked"); run(); } } }, icon(mark));
+  const body = what.kind === "text" ? what.text : null;
+  node.append(el("div", { class: "tools" },
+    button("i-reply", "Reply", () => act.reply(message)),
+    body && navigator.clipboard ? button("i-copy", "Copy", () => navigator.clipboard.writeText(body).catch(() => {})) : null,
+    what.mine ? button("i-edit", "Edit", () => act.edit(message)) : null));
+  const bubble = node.querySelector(".bubble");
+  bubble.addEventListener("click", (event) => {
+    if (event.target.closest("a, button, summary, pre") || String(getSelection())) return;
+    const on = !node.classList.contains("picked");
+    node.parentNode.querySelectorAll(".picked").forEach((other) => other.classList.remove("picked"));
+    node.classList.toggle("picked", on);
+  });
+  swipe(bubble, () => act.reply(message));
+};
+
+const SWIPE = 60; // px to the right, and clearly more along than across
+
+const swipe = (node, run) => {
+  let from = null;
+  node.addEventListener("touchstart", ({ touches: [touch], target }) => {
+    from = target.closest("pre") ? null : { x: touch.clientX, y: touch.clientY };
+  }, { passive: true });
+  node.addEventListener("touchend", ({ changedTouches: [touch] }) => {
+    if (from && touch.clientX - from.x > SWIPE && Math.abs(touch.clientY - from.y) < SWIPE / 2) run();
+    from = null;
+  }, { passive: true });
+};
+
+/** A message's one line, for a screen reader and a notification. */
+export const summary = ({ what }) => {
+  if (what.kind !== "post") return what.text;
+  const { body, from } = what;
+  const who = from ?? "Vigie";
+  switch (body.body) {
+    case "card": return `${who} ${body.title}`;
+    case "document": return `${who}: ${body.name}`;
+    case "progress": return `${who}: ${body.ended ?? body.lines.at(-1) ?? ""}`;
+    default: return `${who}: ${flat(body.text)}`;
+  }
+};
+const flat = (nodes) => nodes.map((node) => (node.node === "text" ? node.text : flat(node.children))).join("");
+
+export const byMe = (human) => (human === model.person?.id ? "you" : human);

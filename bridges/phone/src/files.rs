@@ -1,0 +1,160 @@
+//! The files of the page, inside the binary: no build step, nothing from another origin.
+
+use axum::{
+    Router,
+    extract::Path,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{Html, IntoResponse, Response},
+    routing::get,
+};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::Link;
+
+/// The drawings of all pages, as one hidden `<svg>` to put at the start of a page's body; used as
+/// `<svg class="i" aria-hidden="true"><use href="#i-bell"/></svg>`.
+pub const ICONS: &str = include_str!("../page/icons.svg");
+
+const SHELL: &str = include_str!("../page/shell.html");
+const OFFLINE: &str = include_str!("../page/offline.html");
+const WORKER: &str = include_str!("../page/worker.js");
+
+const CSS: &str = "text/css; charset=utf-8";
+const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+/// Every page shares these, so they are served at `/assets` without a login.
+const ASSETS: [(&str, &str, &str); 16] = [
+    ("look.css", CSS, include_str!("../page/look.css")),
+    ("phone.css", CSS, include_str!("../page/phone.css")),
+    ("main.js", JAVASCRIPT, include_str!("../page/main.js")),
+    ("dom.js", JAVASCRIPT, include_str!("../page/dom.js")),
+    ("rich.js", JAVASCRIPT, include_str!("../page/rich.js")),
+    ("model.js", JAVASCRIPT, include_str!("../page/model.js")),
+    ("live.js", JAVASCRIPT, include_str!("../page/live.js")),
+    ("outbox.js", JAVASCRIPT, include_str!("../page/outbox.js")),
+    ("message.js", JAVASCRIPT, include_str!("../page/message.js")),
+    ("card.js", JAVASCRIPT, include_str!("../page/card.js")),
+    ("chat.js", JAVASCRIPT, include_str!("../page/chat.js")),
+    ("composer.js", JAVASCRIPT, include_str!("../page/composer.js")),
+    ("lists.js", JAVASCRIPT, include_str!("../page/lists.js")),
+    ("icon.svg", SVG, include_str!("../page/icon.svg")),
+    ("favicon.svg", SVG, include_str!("../page/favicon.svg")),
+    ("favicon-waiting.svg", SVG, include_str!("../page/favicon-waiting.svg")),
+];
+const MANIFEST: &str = include_str!("../page/manifest.webmanifest");
+
+/// One file of the pages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    pub mime: &'static str,
+    pub bytes: &'static [u8],
+    /// Quoted, as the header wants it; changes with the bytes.
+    pub etag: String,
+}
+
+/// The file at `/assets/{path}`.
+pub fn asset(path: &str) -> Option<Asset> {
+    let manifest = [("manifest.webmanifest", "application/manifest+json", MANIFEST)];
+    let (_, mime, text) =
+        ASSETS.iter().chain(&manifest).find(|(name, ..)| *name == path).copied()?;
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let etag = format!("\"{:016x}\"", hasher.finish());
+    Some(Asset { mime, bytes: text.as_bytes(), etag })
+}
+
+/// All of [`asset`], to be nested under `/assets`.
+pub fn assets_router() -> Router {
+    Router::new().route("/{name}", get(serve))
+}
+
+async fn serve(Path(name): Path<String>, asked: HeaderMap) -> Response {
+    let Some(asset) = asset(&name) else {
+        return (StatusCode::NOT_FOUND, "there is no such file").into_response();
+    };
+    // Asked for each time and sent only when it changed: an update of Vigie shows at once.
+    let etag = HeaderValue::from_str(&asset.etag).expect("quoted hexadecimal digits");
+    let headers = [
+        (header::CONTENT_TYPE, HeaderValue::from_static(asset.mime)),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::ETAG, etag.clone()),
+    ];
+    if asked.get(header::IF_NONE_MATCH) == Some(&etag) {
+        return (StatusCode::NOT_MODIFIED, headers).into_response();
+    }
+    (headers, asset.bytes).into_response()
+}
+
+/// The page's frame; its script fills it.
+pub(crate) fn shell(links: &[Link]) -> String {
+    let links: String = links
+        .iter()
+        .map(|Link { name, path, icon }| {
+            format!("<a href=\"{path}\"><svg class=\"i\" aria-hidden=\"true\"><use href=\"#{icon}\"/></svg>{name}</a>\n")
+        })
+        .collect();
+    SHELL.replace("<!--icons-->", ICONS).replace("<!--links-->", &links)
+}
+
+pub(crate) async fn offline() -> Html<&'static str> {
+    Html(OFFLINE)
+}
+
+pub(crate) async fn worker() -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_TYPE, JAVASCRIPT),
+        (header::CACHE_CONTROL, "no-cache"),
+        // The page is `/phone`, which lies outside of `/phone/`.
+        (HeaderName::from_static("service-worker-allowed"), "/phone"),
+    ];
+    (headers, WORKER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a phone loads the first time, beside the style sheet that all of Vigie's pages share.
+    const BUDGET: usize = 100_000;
+
+    #[test]
+    fn the_page_is_small() {
+        let own = ASSETS.iter().filter(|(name, ..)| *name != "look.css");
+        let total = own.map(|(.., text)| text.len()).sum::<usize>() + shell(&[]).len();
+        assert!(total < BUDGET, "{total} bytes");
+    }
+
+    #[test]
+    fn no_page_carries_an_inline_script_or_style() {
+        for page in [shell(&[]), OFFLINE.into(), crate::login_page(Some("x"))] {
+            assert!(!page.contains("style=") && !page.contains("<style"), "{page}");
+            let handler = |word: &str| word.starts_with("on") && word.contains("=\"");
+            assert!(!page.contains("<script>") && !page.split_whitespace().any(handler), "{page}");
+        }
+    }
+
+    #[test]
+    fn no_script_of_ours_makes_markup_of_text() {
+        for (name, mime, text) in ASSETS {
+            if mime == JAVASCRIPT {
+                for way in
+                    ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("]
+                {
+                    assert!(!text.contains(way), "{name} uses {way}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_icon_that_is_used_is_drawn() {
+        let used = ASSETS.iter().map(|(.., text)| *text).chain([SHELL]);
+        for text in used {
+            for name in text.split(['"', '#', '`']).filter(|word| word.starts_with("i-")) {
+                assert!(ICONS.contains(&format!("id=\"{name}\"")), "{name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Handing in what people did: in order, each until it is taken or set aside.
+
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use vigie_core::bridge::{Heard, Inbox, Lost, NotAccepted};
+
+use crate::{
+    PhoneBridge,
+    store::{self, Refused, StoreError},
+};
+
+/// An inbox that takes longer to write one thing down is in trouble: it counts as a refusal.
+const ACCEPT: Duration = Duration::from_secs(30);
+
+impl PhoneBridge {
+    /// Runs until `stop`.
+    pub(crate) async fn hand_in(
+        &self,
+        inbox: &dyn Inbox,
+        stop: &CancellationToken,
+    ) -> Result<(), Lost> {
+        let Ok(_only) = self.hearing.try_lock() else {
+            return Err(Lost { reason: "somebody else listens to the phone page already".into() });
+        };
+        let mut arrived = self.arrived.subscribe();
+        loop {
+            arrived.borrow_and_update(); // before looking, so that what comes meanwhile wakes us
+            match self.next_waiting().await.map_err(lost)? {
+                Some((id, heard)) => {
+                    let taken = tokio::select! {
+                        () = stop.cancelled() => return Ok(()), // the same key comes again
+                        taken = accept(inbox, heard) => taken,
+                    };
+                    if let Some(wait) = self.settle(id, taken).await.map_err(lost)? {
+                        tokio::select! {
+                            () = stop.cancelled() => return Ok(()),
+                            () = tokio::time::sleep(wait) => {}
+                        }
+                    }
+                }
+                None => tokio::select! {
+                    () = stop.cancelled() => return Ok(()),
+                    _ = arrived.changed() => {}
+                },
+            }
+        }
+    }
+
+    async fn next_waiting(&self) -> Result<Option<(i64, Heard)>, StoreError> {
+        let (ids, now) = (self.store.ids().clone(), self.now_ms());
+        self.store.run(move |db| store::next_waiting(db, &ids, now)).await
+    }
+
+    /// Writes down what became of it; returns how long to wait before it is handed in again.
+    async fn settle(
+        &self,
+        id: i64,
+        taken: Result<vigie_core::bridge::Accepted, NotAccepted>,
+    ) -> Result<Option<Duration>, StoreError> {
+        let wait = match taken {
+            Ok(accepted) => {
+                self.store.run(move |db| store::accepted(db, id, &accepted)).await?;
+                None
+            }
+            Err(NotAccepted { reason }) => {
+                let now = self.now_ms();
+                match self.store.run(move |db| store::refused(db, id, &reason, now)).await? {
+                    Refused::Again(times) => {
+                        info!(update = id, times, "an update was refused and comes again");
+                        Some(self.retry.after(times))
+                    }
+                    Refused::Aside => {
+                        warn!(update = id, "an update was refused too often and is set aside");
+                        self.changed().await?;
+                        None
+                    }
+                }
+            }
+        };
+        self.settled.send_modify(|count| *count += 1);
+        Ok(wait)
+    }
+}
+
+async fn accept(
+    inbox: &dyn Inbox,
+    heard: Heard,
+) -> Result<vigie_core::bridge::Accepted, NotAccepted> {
+    tokio::time::timeout(ACCEPT, inbox.accept(heard)).await.unwrap_or_else(|_| {
+        Err(NotAccepted { reason: format!("no answer within {} s", ACCEPT.as_secs()) })
+    })
+}
+
+fn lost(error: StoreError) -> Lost {
+    Lost { reason: error.to_string() }
+}

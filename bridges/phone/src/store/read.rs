@@ -1,0 +1,211 @@
+//! What a page asks for. Each answer comes from one read transaction, so that it and the change
+//! number it carries belong together.
+
+use rusqlite::{Connection, OptionalExtension, Params, Transaction, params};
+use std::collections::{BTreeSet, HashMap};
+use vigie_core::bridge::{Body, Document, ThreadState};
+
+use super::{
+    Content, MessageRow, StoreError, parse,
+    row::{self, COLUMNS, Raw},
+};
+use crate::ids::MAIN;
+
+/// Threads a page lists, the most recently used first; older ones have ended long ago.
+const THREADS: i64 = 200;
+
+/// Open cards a page gets at once; nobody has answered more than this in a row.
+const CARDS: i64 = 200;
+
+/// Decided cards shown under what waits.
+const DECIDED: i64 = 20;
+
+/// Changed messages in one answer.
+const BATCH: i64 = 200;
+
+/// Further behind than this, a fresh start is less work than catching up.
+const BEHIND: i64 = 2000;
+
+/// A message, and what it answers.
+pub(crate) type Shown = (MessageRow, Option<MessageRow>);
+
+pub(crate) struct Snapshot {
+    pub(crate) seq: i64,
+    pub(crate) threads: Vec<Summary>,
+    pub(crate) open: Vec<Shown>,
+    pub(crate) decided: Vec<Shown>,
+}
+
+/// A line of the list of chats, as one person sees it.
+pub(crate) struct Summary {
+    pub(crate) id: i64,
+    /// `None` for the main chat.
+    pub(crate) state: Option<ThreadState>,
+    pub(crate) last: Option<MessageRow>,
+    pub(crate) unread: i64,
+    /// The newest message the person has seen; 0 when none.
+    pub(crate) read: i64,
+}
+
+pub(crate) struct Page {
+    /// Oldest first.
+    pub(crate) messages: Vec<Shown>,
+    pub(crate) older: bool,
+}
+
+pub(crate) enum Continue {
+    Changes(Changes),
+    /// The page is too far behind, or knows another log: it starts anew.
+    Anew,
+}
+
+pub(crate) struct Changes {
+    /// Continue from here.
+    pub(crate) seq: i64,
+    pub(crate) messages: Vec<Shown>,
+    pub(crate) threads: Vec<Summary>,
+    pub(crate) more: bool,
+}
+
+pub(crate) fn last_seq(db: &Connection) -> Result<i64, StoreError> {
+    Ok(db.prepare_cached("select seq from log")?.query_row([], |row| row.get(0))?)
+}
+
+pub(crate) fn snapshot(db: &mut Connection, person: &str) -> Result<Snapshot, StoreError> {
+    let tx = db.transaction()?;
+    let list = "select thread.id from thread left join message on message.thread = thread.id
+        group by thread.id order by max(coalesce(message.id, 0)) desc, thread.id desc limit ?1";
+    let mut ids = vec![MAIN];
+    ids.extend(
+        tx.prepare_cached(list)?
+            .query_map(params![THREADS], |row| row.get(0))?
+            .collect::<Result<Vec<i64>, _>>()?,
+    );
+    Ok(Snapshot {
+        seq: last_seq(&tx)?,
+        threads: summaries(&tx, person, ids)?,
+        open: shown(&tx, "card = 'open' order by id limit ?1", params![CARDS])?,
+        decided: shown(
+            &tx,
+            "card = 'decided' order by coalesce(edited, created) desc, id desc limit ?1",
+            params![DECIDED],
+        )?,
+    })
+}
+
+/// Up to `limit` messages of a thread before message `before`, or the newest.
+pub(crate) fn page(
+    db: &mut Connection,
+    thread: i64,
+    before: Option<i64>,
+    limit: i64,
+) -> Result<Option<Page>, StoreError> {
+    let tx = db.transaction()?;
+    if !row::thread_exists(&tx, thread)? {
+        return Ok(None);
+    }
+    let filter = "thread = ?1 and id < ?2 order by id desc limit ?3";
+    let before = before.unwrap_or(i64::MAX);
+    let mut messages = shown(&tx, filter, params![thread, before, limit + 1])?;
+    let older = messages.len() > usize::try_from(limit).unwrap_or(usize::MAX);
+    if older {
+        messages.pop();
+    }
+    messages.reverse();
+    Ok(Some(Page { messages, older }))
+}
+
+/// Everything that changed after `from`, in the order of the changes.
+pub(crate) fn changes(
+    db: &mut Connection,
+    person: &str,
+    from: i64,
+) -> Result<Continue, StoreError> {
+    let tx = db.transaction()?;
+    let last = last_seq(&tx)?;
+    if from > last || last - from > BEHIND {
+        return Ok(Continue::Anew);
+    }
+    let messages = shown(&tx, "seq > ?1 order by seq limit ?2", params![from, BATCH])?;
+    let more = messages.len() >= usize::try_from(BATCH).unwrap_or(usize::MAX);
+    let seq = match messages.last() {
+        Some((message, _)) if more => message.seq,
+        Some(_) | None => last,
+    };
+    let mut threads: BTreeSet<i64> = messages.iter().map(|(message, _)| message.thread).collect();
+    let touched = "select id from thread where seq > ?1 and seq <= ?2
+        union select thread from read_mark where person = ?3 and seq > ?1 and seq <= ?2";
+    for id in tx.prepare_cached(touched)?.query_map(params![from, seq, person], |row| row.get(0))? {
+        threads.insert(id?);
+    }
+    let threads = summaries(&tx, person, threads)?;
+    Ok(Continue::Changes(Changes { seq, messages, threads, more }))
+}
+
+pub(crate) fn document(db: &mut Connection, id: i64) -> Result<Option<Document>, StoreError> {
+    let content = row::message(db, id)?.map(|row| row.content);
+    Ok(match content {
+        Some(Content::Post(post)) => match post.body {
+            Body::Document(document) => Some(document),
+            Body::Text { .. } | Body::Card(_) | Body::Progress(_) => None,
+        },
+        Some(Content::Text { .. } | Content::Notice(_)) | None => None,
+    })
+}
+
+fn shown(
+    tx: &Transaction<'_>,
+    filter: &str,
+    params: impl Params,
+) -> Result<Vec<Shown>, StoreError> {
+    let sql = format!("select {COLUMNS} from message where {filter}");
+    let raws =
+        tx.prepare_cached(&sql)?.query_map(params, Raw::read)?.collect::<Result<Vec<_>, _>>()?;
+    raws.into_iter()
+        .map(|raw| {
+            let message = raw.understood()?;
+            let answers = match message.reply_to {
+                Some(id) => row::message(tx, id)?,
+                None => None,
+            };
+            Ok((message, answers))
+        })
+        .collect()
+}
+
+fn summaries(
+    tx: &Transaction<'_>,
+    person: &str,
+    threads: impl IntoIterator<Item = i64>,
+) -> Result<Vec<Summary>, StoreError> {
+    let mut reads: HashMap<i64, i64> = tx
+        .prepare_cached("select thread, message from read_mark where person = ?1")?
+        .query_map(params![person], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<Result<_, _>>()?;
+    threads
+        .into_iter()
+        .map(|id| {
+            let read = reads.remove(&id).unwrap_or(0);
+            let last: Option<i64> = tx
+                .prepare_cached("select max(id) from message where thread = ?1")?
+                .query_row(params![id], |row| row.get(0))?;
+            let last = match last {
+                Some(last) => row::message(tx, last)?,
+                None => None,
+            };
+            let count = "select count(*) from message
+                where thread = ?1 and id > ?2 and loud = 1 and author is not ?3";
+            let unread =
+                tx.prepare_cached(count)?.query_row(params![id, read, person], |row| row.get(0))?;
+            Ok(Summary { id, state: thread_state(tx, id)?, last, unread, read })
+        })
+        .collect()
+}
+
+fn thread_state(tx: &Transaction<'_>, id: i64) -> Result<Option<ThreadState>, StoreError> {
+    let state: Option<String> = tx
+        .prepare_cached("select state from thread where id = ?1")?
+        .query_row(params![id], |row| row.get(0))
+        .optional()?;
+    state.map(|state| parse(&state, ("thread", "state", id))).transpose()
+}

@@ -1,0 +1,234 @@
+//! How Claude Code is started: arguments, environment and a settings file with our hooks.
+
+use serde_json::{Map, Value, json};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use super::registry::config_folder;
+use crate::agents::{CommandLine, Conversation, HookAddress, Spec, requests::HOOK_LIMIT};
+
+/// Time limit of hooks that we answer at once, in seconds; the program's own is 600.
+const PROMPT_HOOK_LIMIT: u64 = 5;
+/// Hooks over HTTP. Only events that 2.1.197 and 2.1.332 both know: a name the program does not
+/// know opens a dialog at its start. `SessionStart` is never sent over HTTP.
+const HTTP_EVENTS: [&str; 13] = [
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "Notification",
+    "Elicitation",
+    "Stop",
+    "StopFailure",
+    "SubagentStop",
+    "PreCompact",
+    "SessionEnd",
+];
+/// Why the program cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    #[error("could not write `{}`, which tells Claude Code where our hooks are: {source}", path.display())]
+    Settings { path: PathBuf, source: io::Error },
+    #[error("could not find out which program Vigie itself is: {0}")]
+    OwnProgram(#[source] io::Error),
+}
+
+/// The command line of an interactive session on top of the cleaned environment `env`. Writes
+/// `claude-settings.json` (0600) to `folder`.
+pub fn command_line(
+    spec: &Spec,
+    folder: &Path,
+    hooks: &HookAddress,
+    mut env: BTreeMap<String, String>,
+) -> Result<CommandLine, CommandError> {
+    let more = [
+        ("VIGIE_HOOK_URL", hooks.url.as_str()),
+        ("VIGIE_HOOK_TOKEN", &hooks.token),
+        // A running fleet must not change under us.
+        ("DISABLE_AUTOUPDATER", "1"),
+        // Both would stand in the input box or in its place, where a prompt of ours should go.
+        ("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", "false"),
+        ("CLAUDE_CODE_DISABLE_FEEDBACK_SURVEY", "1"),
+    ];
+    env.extend(more.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    let own = own_program().map_err(CommandError::OwnProgram)?;
+    let path = folder.join("claude-settings.json");
+    let theirs = status_line_of(&env, &spec.cwd);
+    let settings = settings(hooks, &own, theirs.as_deref(), spec.permission_mode.as_deref());
+    write_private(&path, settings.to_string().as_bytes())
+        .map_err(|source| CommandError::Settings { path: path.clone(), source })?;
+
+    let mut args = spec.args.clone();
+    let mut add = |more: &[&str]| args.extend(more.iter().map(|&one| one.to_owned()));
+    match &spec.conversation {
+        Conversation::New { id } => add(&["--session-id", id]),
+        Conversation::Resume { id } => add(&["--resume", id]),
+    }
+    add(&["-n", spec.name.as_str()]);
+    // Without it newer versions let a classifier decide instead of asking.
+    add(&["--permission-mode", spec.permission_mode.as_deref().unwrap_or("default")]);
+    add(&["--settings", &path.to_string_lossy()]);
+    Ok(CommandLine { program: spec.program.clone(), args, env })
+}
+
+/// Every hook event a session registers.
+pub(super) fn events() -> impl Iterator<Item = &'static str> {
+    HTTP_EVENTS.into_iter().chain(["SessionStart"])
+}
+
+fn settings(hooks: &HookAddress, own: &Path, theirs: Option<&str>, mode: Option<&str>) -> Value {
+    let own = quoted(&own.to_string_lossy());
+    let mut events = Map::new();
+    for event in HTTP_EVENTS {
+        let limit =
+            if event == "PermissionRequest" { HOOK_LIMIT.as_secs() } else { PROMPT_HOOK_LIMIT };
+        let hook = json!({
+            "type": "http",
+            "url": hooks.url,
+            "timeout": limit,
+            "headers": { "Authorization": "Bearer $VIGIE_HOOK_TOKEN" },
+            "allowedEnvVars": ["VIGIE_HOOK_TOKEN"],
+        });
+        events.insert(event.into(), json!([{ "hooks": [hook] }]));
+    }
+    let start = json!({ "type": "command", "command": format!("{own} hook"), "timeout": PROMPT_HOOK_LIMIT });
+    events.insert("SessionStart".into(), json!([{ "hooks": [start] }]));
+
+    let status = match theirs {
+        Some(theirs) => format!("{own} hook status {}", quoted(theirs)),
+        None => format!("{own} hook status"),
+    };
+    let mut settings = json!({
+        "hooks": events,
+        "statusLine": { "type": "command", "command": status },
+    });
+    if mode == Some("bypassPermissions") {
+        // The operator chose it in the configuration; the warning would only block the start.
+        settings["skipDangerousModePermissionPrompt"] = json!(true);
+    }
+    settings
+}
+
+/// The person's own status line: a setting of ours replaces theirs, so ours runs theirs.
+/// The nearer file wins, as in Claude Code.
+fn status_line_of(env: &BTreeMap<String, String>, cwd: &Path) -> Option<String> {
+    let files = [
+        cwd.join(".claude/settings.local.json"),
+        cwd.join(".claude/settings.json"),
+        config_folder(env).join("settings.json"),
+    ];
+    files.iter().find_map(|file| {
+        let settings: Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+        settings.pointer("/statusLine/command")?.as_str().map(str::to_owned)
+    })
+}
+
+/// The running program, even when its file was replaced by an update since.
+pub(crate) fn own_program() -> io::Result<PathBuf> {
+    let path = std::env::current_exe()?;
+    let text = path.to_string_lossy();
+    Ok(text.strip_suffix(" (deleted)").map_or_else(|| path.clone(), PathBuf::from))
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
+}
+
+/// One word for `sh`, whatever is in it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::{AgentKind, Size};
+    use std::os::unix::fs::PermissionsExt;
+    use vigie_core::{Timestamp, id::SessionId};
+
+    fn spec(home: &Path) -> Spec {
+        Spec {
+            session: SessionId::from_parts(Timestamp::default(), 1),
+            name: "PD-285".parse().unwrap(),
+            kind: AgentKind::Claude,
+            program: "claude".into(),
+            args: vec!["--model".into(), "opus".into()],
+            env: BTreeMap::new(),
+            cwd: home.join("project"),
+            size: Size { columns: 100, rows: 30 },
+            permission_mode: None,
+            conversation: Conversation::New { id: "0c5b".into() },
+            first_seq: 1,
+            prompt_ends: None,
+        }
+    }
+
+    fn hooks() -> HookAddress {
+        HookAddress { url: "http://127.0.0.1:1/hook".into(), token: "s3cret".into() }
+    }
+
+    #[test]
+    fn the_start_line_is_complete_and_keeps_the_token_out_of_files_and_arguments() {
+        let home = tempfile::tempdir().unwrap();
+        let env = [("HOME".to_owned(), "/home/ada".to_owned())].into();
+        let line = command_line(&spec(home.path()), home.path(), &hooks(), env).unwrap();
+        let path = home.path().join("claude-settings.json");
+        let file = path.to_string_lossy().into_owned();
+        assert_eq!(
+            line.args,
+            [
+                "--model",
+                "opus",
+                "--session-id",
+                "0c5b",
+                "-n",
+                "PD-285",
+                "--permission-mode",
+                "default",
+                "--settings",
+                &file,
+            ]
+        );
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!fs::read_to_string(&path).unwrap().contains("s3cret"));
+        assert_eq!(line.env["VIGIE_HOOK_TOKEN"], "s3cret");
+        assert_eq!(line.env["DISABLE_AUTOUPDATER"], "1");
+    }
+
+    #[test]
+    fn a_permission_may_wait_for_a_day_and_nothing_else_does() {
+        let settings = settings(&hooks(), Path::new("/opt/vi gie"), None, None);
+        for event in HTTP_EVENTS {
+            let wanted = if event == "PermissionRequest" { 86_400 } else { 5 };
+            let hook = &settings["hooks"][event][0]["hooks"][0];
+            assert_eq!(
+                (hook["timeout"].as_u64(), hook["type"].as_str()),
+                (Some(wanted), Some("http"))
+            );
+        }
+        let start = &settings["hooks"]["SessionStart"][0]["hooks"][0];
+        assert_eq!(start["command"], "'/opt/vi gie' hook");
+    }
+
+    #[test]
+    fn the_status_line_of_the_person_goes_on() {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir_all(home.path().join(".claude")).unwrap();
+        let theirs = json!({ "statusLine": { "type": "command", "command": "echo 'it'" } });
+        fs::write(home.path().join(".claude/settings.json"), theirs.to_string()).unwrap();
+        let env = [("HOME".to_owned(), home.path().display().to_string())].into();
+        let found = status_line_of(&env, &home.path().join("project"));
+        assert_eq!(found.as_deref(), Some("echo 'it'"));
+        let settings = settings(&hooks(), Path::new("/vigie"), found.as_deref(), None);
+        assert_eq!(settings["statusLine"]["command"], r"'/vigie' hook status 'echo '\''it'\'''");
+    }
+}

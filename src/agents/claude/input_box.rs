@@ -1,0 +1,88 @@
+//! Claude Code's input box, read off its screen: the only thing the screen is asked, and only
+//! whether it is empty and whether a prompt of ours still stands in it.
+
+/// What the box shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum InputBox {
+    /// A dialog or an overlay is in its place, or this version draws it another way.
+    Hidden,
+    Empty,
+    /// Its lines, joined; a placeholder in grey looks just like a text.
+    Holds(String),
+}
+
+/// Finds it between the last two rules across the screen; its first line begins with the mark.
+///
+/// Source: 2.1.332 draws `────`, `❯ text`, further lines indented by two, `────`, and writes the
+/// session's name into the upper rule.
+pub(super) fn read(lines: &[String]) -> InputBox {
+    let rules: Vec<usize> =
+        lines.iter().enumerate().filter(|(_, line)| is_rule(line)).map(|(at, _)| at).collect();
+    let Some((&top, &bottom)) =
+        rules.split_last().and_then(|(last, rest)| Some((rest.last()?, last)))
+    else {
+        return InputBox::Hidden;
+    };
+    let inside = &lines[top + 1..bottom];
+    let Some(first) = inside.first().and_then(|line| line.strip_prefix(['❯', '>', '!'])) else {
+        return InputBox::Hidden;
+    };
+    let rest = inside[1..].iter().map(|line| line.trim());
+    let text = std::iter::once(first.trim()).chain(rest).collect::<Vec<_>>().join("\n");
+    let text = text.trim();
+    if text.is_empty() { InputBox::Empty } else { InputBox::Holds(text.into()) }
+}
+
+fn is_rule(line: &str) -> bool {
+    line.chars().take(10).filter(|c| *c == '─').count() == 10
+}
+
+impl InputBox {
+    /// Whether `prompt` may stand in it: its beginning, its end, or the mark of a folded paste.
+    pub(super) fn may_hold(&self, prompt: &str) -> bool {
+        const SAMPLE: usize = 16;
+        let Self::Holds(text) = self else { return false };
+        let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<Vec<_>>();
+        let (shown, wanted) = (bare(text), bare(prompt));
+        let sample = SAMPLE.min(wanted.len());
+        text.contains("[Pasted text")
+            || shown.starts_with(&wanted[..sample])
+            || shown.ends_with(&wanted[wanted.len() - sample..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screen(inside: &str) -> Vec<String> {
+        let rule = "─".repeat(40);
+        format!(" ▐▛███▛█ Claude Code\n\n❯ an older prompt\n\n{rule} PD-285 ─\n{inside}\n{rule}\n  manual mode on")
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    #[test]
+    fn the_box_is_read_whatever_stands_above_it() {
+        assert_eq!(read(&screen("❯")), InputBox::Empty);
+        assert_eq!(read(&screen("❯ a\n  b")), InputBox::Holds("a\nb".into()));
+    }
+
+    #[test]
+    fn a_dialog_hides_the_box() {
+        let dialog = " Bash command\n Do you want to proceed?\n ❯ 1. Yes\n   2. No";
+        assert_eq!(read(&screen(dialog)), InputBox::Hidden);
+        assert_eq!(read(&["Accessing workspace:".into()]), InputBox::Hidden);
+        assert_eq!(read(&[]), InputBox::Hidden);
+    }
+
+    #[test]
+    fn a_wrapped_or_folded_prompt_is_recognised() {
+        let long = "[phone] a very long line that wraps";
+        assert!(read(&screen("❯ [phone] a very long\n  line that wraps")).may_hold(long));
+        assert!(read(&screen("❯ [Pasted text #1 +4 lines]")).may_hold("a\nb\nc\nd\ne"));
+        assert!(!read(&screen("❯ something else")).may_hold(long));
+        assert!(!read(&screen("❯")).may_hold(long));
+    }
+}

@@ -1,0 +1,307 @@
+use super::*;
+use serde_json::json;
+use tokio::sync::oneshot;
+use vigie_core::{
+    Timestamp,
+    agent::{AtDesk, Decision, Scope, Settled},
+    id::{OrderId, PromptId, RequestId},
+};
+
+use crate::agents::HookReply;
+
+/// A machine whose agent does as the test says, on a clock of the test's.
+struct Scene {
+    machine: Machine,
+    now: Instant,
+    status: Option<Status>,
+    screen: Vec<String>,
+    desk_typed: bool,
+}
+
+impl Scene {
+    /// At its prompt, all quiet.
+    fn at_prompt() -> Self {
+        let mut scene = Self::starting();
+        scene.becomes(Status::Idle);
+        scene.box_shows("");
+        let said = scene.after(1000);
+        assert_eq!(said, [now(Doing::Idle)]);
+        scene
+    }
+
+    fn starting() -> Self {
+        let now = Instant::now();
+        let machine = Machine::new(now, Some("c-1".into()));
+        Self { machine, now, status: None, screen: vec![], desk_typed: false }
+    }
+
+    fn becomes(&mut self, status: Status) {
+        self.status = Some(status);
+    }
+
+    fn box_shows(&mut self, text: &str) {
+        let rule = "─".repeat(30);
+        self.screen = format!("{rule}\n❯ {text}\n{rule}").lines().map(str::to_owned).collect();
+    }
+
+    /// Looks every 100 ms for so long.
+    fn after(&mut self, ms: u64) -> Vec<Act> {
+        for _ in 0..=ms / 100 {
+            let view = View {
+                status: self.status.clone(),
+                version: Some("2.1.332".into()),
+                screen: &self.screen,
+                desk_typed: std::mem::take(&mut self.desk_typed),
+            };
+            self.machine.look(self.now, &view);
+            self.now += Duration::from_millis(100);
+        }
+        self.machine.acts()
+    }
+
+    fn prompt(&mut self, number: u128, text: &str) {
+        let form = PromptForm::Text;
+        self.order(OrderKind::Prompt { prompt: prompt(number), text: text.into(), form });
+    }
+
+    fn order(&mut self, what: OrderKind) {
+        let id = OrderId::from_parts(Timestamp::default(), 1);
+        self.machine.order(self.now, Order { id, what });
+    }
+
+    fn hook(&mut self, name: &str, mut fields: Value) -> oneshot::Receiver<Value> {
+        fields["hook_event_name"] = json!(name);
+        fields["session_id"] = json!("c-1");
+        if fields.get("prompt_id").is_none() {
+            fields["prompt_id"] = json!("t-1");
+        }
+        let (reply, answer) = oneshot::channel();
+        self.machine.hook(
+            self.now,
+            HookCall { event: fields, reply: HookReply::new(reply) },
+            |_| None,
+        );
+        answer
+    }
+
+    fn asks(&mut self) -> (RequestId, oneshot::Receiver<Value>) {
+        let fields = json!({ "tool_name": "Bash", "tool_input": { "command": "ls" }, "cwd": "/p" });
+        let answer = self.hook("PermissionRequest", fields);
+        let acts = self.machine.acts();
+        let asked = acts.into_iter().find_map(|act| match act {
+            Act::Report(AgentEvent::Asked { request, .. }) => Some(request),
+            _ => None,
+        });
+        (asked.unwrap(), answer)
+    }
+
+    /// A prompt of ours, taken, and the agent at work on it.
+    fn working() -> Self {
+        let mut scene = Self::at_prompt();
+        scene.prompt(1, "go");
+        scene.after(0);
+        scene.box_shows("[phone] go");
+        scene.after(300);
+        scene.hook("UserPromptSubmit", json!({ "prompt": "[phone] go" }));
+        scene.becomes(Status::Busy);
+        scene.box_shows("");
+        assert!(scene.after(100).contains(&now(Doing::Working)));
+        scene
+    }
+}
+
+fn prompt(number: u128) -> PromptId {
+    PromptId::from_parts(Timestamp::default(), number)
+}
+
+fn turn(id: &str) -> Option<TurnId> {
+    Some(TurnId::new(id))
+}
+
+fn now(doing: Doing) -> Act {
+    Act::Report(AgentEvent::Now { doing })
+}
+
+fn key(bytes: &[u8]) -> Act {
+    Act::Keys(bytes.into())
+}
+
+fn paste(text: &str) -> Act {
+    Act::Keys(format!("\x1b[200~{text}\x1b[201~").into_bytes())
+}
+
+#[test]
+fn a_prompt_goes_in_and_its_turn_is_followed_to_the_answer() {
+    let mut scene = Scene::at_prompt();
+    scene.prompt(1, "!rm -rf /");
+    assert_eq!(scene.after(0), [paste("[phone] !rm -rf /")]);
+    scene.box_shows("[phone] !rm -rf /");
+    assert_eq!(scene.after(300), [key(b"\r")]);
+    scene.hook("UserPromptSubmit", json!({ "prompt": "[phone] !rm -rf /" }));
+    let taken = AgentEvent::PromptTaken { prompt: prompt(1), turn: turn("t-1") };
+    assert_eq!(scene.machine.acts(), [Act::Report(taken)]);
+    scene.hook("Stop", json!({ "last_assistant_message": "No.", "background_tasks": [] }));
+    let finished =
+        AgentEvent::Finished { turn: turn("t-1"), text: "No.".into(), provisional: false };
+    assert_eq!(scene.machine.acts(), [Act::Report(finished)]);
+    scene.box_shows("");
+    assert_eq!(scene.after(5000), [], "no interruption after a regular end");
+}
+
+#[test]
+fn a_prompt_waits_for_each_reason_once() {
+    let mut scene = Scene::starting();
+    scene.prompt(1, "hi");
+    let held = |why| Act::Report(AgentEvent::PromptHeld { prompt: prompt(1), why });
+    assert_eq!(scene.after(1000), [held(Held::Starting)]);
+    scene.becomes(Status::Busy);
+    assert_eq!(scene.after(1000), [held(Held::Busy), now(Doing::Working)]);
+    scene.becomes(Status::Waiting("permission prompt".into()));
+    assert_eq!(scene.after(1000), [held(Held::Dialog)]);
+    scene.becomes(Status::Idle);
+    scene.box_shows("half a se");
+    scene.desk_typed = true;
+    assert!(scene.after(1500).contains(&held(Held::DeskTyping)));
+    let acts = scene.after(4000);
+    assert!(acts.contains(&key(b"\x13")), "the draft of the desk is put aside: {acts:?}");
+}
+
+#[test]
+fn a_stop_and_a_prompt_right_after_it() {
+    let mut scene = Scene::working();
+    scene.order(OrderKind::Interrupt);
+    scene.prompt(2, "only the unit tests");
+    let held = AgentEvent::PromptHeld { prompt: prompt(2), why: Held::Busy };
+    assert_eq!(scene.after(0), [key(b"\x1b"), Act::Report(held)]);
+    scene.becomes(Status::Idle);
+    scene.box_shows("[phone] go"); // it came back
+    let interrupted = Act::Report(AgentEvent::Interrupted { turn: turn("t-1") });
+    assert_eq!(scene.after(500), [now(Doing::Idle), interrupted, key(b"\x03")]);
+    scene.box_shows("");
+    assert_eq!(scene.after(300), [paste("[phone] only the unit tests")]);
+}
+
+#[test]
+fn a_stop_when_nothing_runs_is_answered_and_presses_nothing() {
+    let mut scene = Scene::at_prompt();
+    scene.order(OrderKind::Interrupt);
+    assert_eq!(scene.after(1000), [Act::Report(AgentEvent::Interrupted { turn: None })]);
+}
+
+#[test]
+fn a_stop_in_a_dialog_refuses_the_request_and_types_nothing() {
+    let mut scene = Scene::working();
+    let (request, mut answer) = scene.asks();
+    scene.becomes(Status::Waiting("permission prompt".into()));
+    scene.after(200);
+    scene.order(OrderKind::Interrupt);
+    let settled = Act::Report(AgentEvent::Settled { request, how: Settled::Gone });
+    scene.becomes(Status::Idle);
+    let acts = scene.after(2000);
+    assert_eq!(acts[0], settled);
+    assert!(acts.contains(&Act::Report(AgentEvent::Interrupted { turn: turn("t-1") })), "{acts:?}");
+    assert!(!acts.iter().any(|act| matches!(act, Act::Keys(_))), "{acts:?}");
+    assert_eq!(answer.try_recv().unwrap()["hookSpecificOutput"]["decision"]["interrupt"], true);
+}
+
+#[test]
+fn the_phone_answers_and_the_answer_counts_once() {
+    let mut scene = Scene::working();
+    let (request, mut answer) = scene.asks();
+    scene.becomes(Status::Waiting("permission prompt".into()));
+    assert_eq!(
+        scene.after(20_000),
+        [now(Doing::Waiting)],
+        "the desk is not needed: the phone can answer"
+    );
+    let decision = Decision::Allow { scope: Scope::Once };
+    for _ in 0..2 {
+        scene.order(OrderKind::Answer { request: request.clone(), decision: decision.clone() });
+    }
+    assert_eq!(
+        scene.machine.acts(),
+        [Act::Report(AgentEvent::Settled { request, how: Settled::Ours })]
+    );
+    assert_eq!(answer.try_recv().unwrap()["hookSpecificOutput"]["decision"]["behavior"], "allow");
+}
+
+#[test]
+fn a_no_at_the_desk_settles_and_ends_the_turn() {
+    let mut scene = Scene::working();
+    let (request, answer) = scene.asks();
+    scene.becomes(Status::Waiting("permission prompt".into()));
+    scene.after(200);
+    drop(answer);
+    scene.becomes(Status::Idle);
+    let how = Settled::AtDesk { allowed: AtDesk::Denied };
+    let acts = scene.after(1000);
+    assert!(acts.contains(&Act::Report(AgentEvent::Settled { request, how })), "{acts:?}");
+    assert!(acts.contains(&Act::Report(AgentEvent::Interrupted { turn: turn("t-1") })), "{acts:?}");
+}
+
+#[test]
+fn a_dialog_without_a_request_needs_the_desk() {
+    let mut scene = Scene::at_prompt();
+    scene.becomes(Status::Waiting("dialog open".into()));
+    scene.screen = vec!["Settings".into()];
+    let why = "something is open over its prompt; /stop closes it".into();
+    let needs = now(Doing::NeedsDesk { why, screen: vec!["Settings".into()] });
+    assert_eq!(scene.after(2000), []);
+    assert_eq!(scene.after(20_000), [needs], "said once");
+}
+
+#[test]
+fn a_question_at_its_start_needs_the_desk() {
+    let mut scene = Scene::starting();
+    scene.screen = vec!["Accessing workspace:".into()];
+    let acts = scene.after(12_000);
+    let needs = |act: &Act| matches!(act, Act::Report(AgentEvent::Now { doing: Doing::NeedsDesk { screen, .. } }) if screen[0].contains("workspace"));
+    assert!(acts.iter().any(needs), "{acts:?}");
+}
+
+#[test]
+fn a_turn_of_somebody_else_is_told_and_followed() {
+    let mut scene = Scene::at_prompt();
+    scene.hook("UserPromptSubmit", json!({ "prompt": "from the desk" }));
+    let foreign = AgentEvent::ForeignTurn { turn: turn("t-1"), text: "from the desk".into() };
+    assert_eq!(scene.machine.acts(), [Act::Report(foreign)]);
+    scene.hook("StopFailure", json!({ "error": "rate_limit", "last_assistant_message": "limit" }));
+    let kind = vigie_core::agent::FailureKind::Limit;
+    let failed = AgentEvent::TurnFailed { turn: turn("t-1"), kind, text: "limit".into() };
+    assert_eq!(scene.machine.acts(), [Act::Report(failed)]);
+}
+
+#[test]
+fn merged_prompts_end_together_and_are_not_called_interrupted() {
+    let mut scene = Scene::working();
+    scene.hook("UserPromptSubmit", json!({ "prompt": "more", "prompt_id": "t-2" }));
+    scene.hook("Stop", json!({ "last_assistant_message": "both", "prompt_id": "t-2" }));
+    scene.machine.acts();
+    scene.becomes(Status::Idle);
+    assert_eq!(scene.after(6000), [now(Doing::Idle)]);
+}
+
+#[test]
+fn a_new_conversation_is_followed() {
+    let mut scene = Scene::at_prompt();
+    let fields = json!({ "hook_event_name": "SessionStart", "source": "clear", "session_id": "c-2", "transcript_path": "/t" });
+    let (reply, _answer) = oneshot::channel();
+    scene
+        .machine
+        .hook(scene.now, HookCall { event: fields, reply: HookReply::new(reply) }, |_| None);
+    let event = AgentEvent::Conversation { id: "c-2".into(), transcript: Some("/t".into()) };
+    assert_eq!(scene.machine.acts(), [Act::Report(event)]);
+}
+
+#[test]
+fn a_version_nobody_tested_is_said_once() {
+    let mut scene = Scene::at_prompt();
+    for _ in 0..2 {
+        scene.machine.check_version("2.9.0");
+    }
+    let acts = scene.machine.acts();
+    assert_eq!(acts.len(), 1);
+    assert!(
+        matches!(&acts[0], Act::Report(AgentEvent::Degraded { what }) if what.contains("2.9.0"))
+    );
+}

@@ -1,0 +1,21 @@
+//! Claude Code in a terminal: how it is started, how a prompt goes in and is known to have
+//! arrived, what it does, what it asks.
+//!
+//! Order of trust where its signals disagree: hooks with their prompt id, its registry file, its
+//! transcript, its screen. The screen is read for one thing only, the input box.
+
+mod adapter;
+mod command;
+mod input_box;
+mod machine;
+mod probe;
+mod registry;
+mod text;
+mod typist;
+mod usage;
+
+pub use adapter::run;
+pub(in crate::agents) use adapter::{Source, drive};
+pub(crate) use command::own_program;
+pub use command::{CommandError, command_line};
+pub use probe::{Known, Probe, probe};

@@ -1,0 +1,35 @@
+//! After a start: what the rows say is left to do.
+
+use super::{Effect, Work};
+use crate::{delivery::DeliveryState, state::Row};
+
+impl Work<'_> {
+    pub(super) fn boot(&mut self) {
+        self.settle_in_flight();
+        for session in self.state.live().cloned().collect::<Vec<_>>() {
+            self.show_thread(session.id);
+            self.effect(match session.launching.clone() {
+                Some(how) => Effect::Launch { session: Box::new(session), how },
+                None => Effect::Reconnect {
+                    session: session.id,
+                    run: session.run,
+                    after: session.last_seq,
+                },
+            });
+        }
+    }
+
+    /// Found in flight means: the daemon died between handing it over and hearing what came of it.
+    fn settle_in_flight(&mut self) {
+        let flying = self
+            .state
+            .deliveries
+            .values()
+            .filter(|d| matches!(d.state, DeliveryState::InFlight { .. }));
+        for mut delivery in flying.cloned().collect::<Vec<_>>() {
+            let DeliveryState::InFlight { tries } = delivery.state else { continue };
+            delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);
+            self.put(Row::Delivery(delivery));
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! What people do in chats: who it is, whether it was heard before, and what it is.
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use super::{
+    About, Work,
+    gates::{Given, Who},
+    outbox::target_of,
+    show,
+};
+use crate::{
+    agent::PromptForm,
+    answer::{self, Reading},
+    bridge::{Action, Button, Heard, HeardKind, Level, Mark, Place, TextOrigin, Weight},
+    command::{Kept, Refusal, Start},
+    delivery::{Rank, Target},
+    id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId},
+    prompt::{PromptMessage, PromptState},
+    state::{Facts, HeardOutcome, HeardRow, Role, Row},
+    text::Rich,
+};
+
+/// Older than this, words are still delivered, but no longer decide or command anything: what they
+/// were about may be over.
+const STALE: TimeDelta = TimeDelta::minutes(15);
+
+/// A text being taken in.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub heard: HeardId,
+    pub human: HumanId,
+    pub via: String,
+    pub place: Place,
+    pub id: MessageId,
+    pub text: String,
+    /// What it answers, when the person said so.
+    pub reply_session: Option<SessionId>,
+    pub reply_gate: Option<GateId>,
+    pub forwarded: bool,
+    /// How long ago it was sent, when that is long.
+    pub age: Option<TimeDelta>,
+}
+
+impl Message {
+    /// For receipts on it.
+    pub(super) fn receipt(&self, targets: Vec<crate::id::SessionName>) -> PromptMessage {
+        PromptMessage { heard: self.heard, place: self.place.clone(), id: self.id.clone(), targets }
+    }
+
+    /// Only words typed lately can decide or command.
+    pub(super) fn can_act(&self) -> bool {
+        !self.forwarded && self.age.is_none()
+    }
+}
+
+impl Work<'_> {
+    pub(super) fn heard(&mut self, heard: Heard, facts: Facts) {
+        if facts.known || !self.state.remember_key(&heard.place.bridge, &heard.key) {
+            return;
+        }
+        let id = self.ids.make(HeardId::from_parts);
+        let message = match &heard.what {
+            HeardKind::Text { message, .. } => Some(message.clone()),
+            HeardKind::Edited { .. } | HeardKind::Tap { .. } | HeardKind::Reaction { .. } => None,
+        };
+        let identity = (heard.place.bridge.clone(), heard.from.clone());
+        let outcome = match self.state.rules.identities.get(&identity).cloned() {
+            None => self.stranger(&heard),
+            Some(human) => self.heard_from(id, human, &heard, facts),
+        };
+        self.put(Row::Heard(HeardRow {
+            id,
+            bridge: heard.place.bridge.clone(),
+            key: heard.key,
+            place: heard.place,
+            message,
+            sent: heard.at,
+            received: self.now,
+            outcome,
+        }));
+    }
+
+    fn stranger(&mut self, heard: &Heard) -> HeardOutcome {
+        let detail = json!({ "bridge": heard.place.bridge, "from": heard.from });
+        self.journal("stranger_refused", About::default(), detail);
+        HeardOutcome::Stranger
+    }
+
+    fn heard_from(
+        &mut self,
+        id: HeardId,
+        human: HumanId,
+        heard: &Heard,
+        facts: Facts,
+    ) -> HeardOutcome {
+        let role = self.state.rules.people.get(&human).map_or(Role::Viewer, |person| person.role);
+        let via = via_words(&heard.place.bridge);
+        match &heard.what {
+            HeardKind::Text { message, text, origin, .. } => {
+                let age = Some(self.now - heard.at).filter(|age| *age > STALE);
+                let message = Message {
+                    heard: id,
+                    human,
+                    via,
+                    place: heard.place.clone(),
+                    id: message.clone(),
+                    text: text.clone(),
+                    reply_session: facts.session,
+                    reply_gate: facts.gate,
+                    forwarded: *origin == TextOrigin::Forwarded,
+                    age,
+                };
+                if role < Role::Talker {
+                    self.mark(
+                        &message.receipt(vec![]),
+                        Mark::NotTaken { why: "you may look, not write".into() },
+                    );
+                    return HeardOutcome::Handled;
+                }
+                self.text(message)
+            }
+            HeardKind::Edited { text, .. } => self.edited(id, &human, &heard.place, text, facts),
+            HeardKind::Tap { action, .. } => {
+                let notice = if role < Role::Talker {
+                    "You may look, not answer.".into()
+                } else {
+                    self.tap(action, &Who { human, via })
+                };
+                self.out.notice = Some(notice);
+                HeardOutcome::Handled
+            }
+            HeardKind::Reaction { emoji, .. } => {
+                self.reaction(emoji, facts.gate, &Who { human, via });
+                HeardOutcome::Handled
+            }
+        }
+    }
+
+    fn reaction(&mut self, emoji: &str, gate: Option<GateId>, who: &Who) {
+        let Some(gate) = gate else { return };
+        let given = match answer::read(emoji, &self.state.rules.words) {
+            Reading::Allow { .. } => Given::Allow { code_typed: false },
+            Reading::Deny { .. } => Given::Deny { reason: None },
+            Reading::AllowAll
+            | Reading::AllowForSession { .. }
+            | Reading::Option { .. }
+            | Reading::Unclear { .. }
+            | Reading::NotAnAnswer => return,
+        };
+        self.out.notice = Some(words_of(self.answer_gate(gate, given, who)));
+    }
+
+    /// What a tap does, in words for whoever tapped.
+    fn tap(&mut self, action: &Action, who: &Who) -> String {
+        let once = Given::Allow { code_typed: false };
+        match action {
+            Action::Allow { gate } => words_of(self.answer_gate(*gate, once, who)),
+            Action::AllowForSession { gate } => {
+                words_of(self.answer_gate(*gate, Given::AllowForSession { code_typed: false }, who))
+            }
+            Action::AllowWithEdits { gate } => {
+                words_of(self.answer_gate(*gate, Given::AllowWithEdits, who))
+            }
+            Action::Deny { gate } => {
+                words_of(self.answer_gate(*gate, Given::Deny { reason: None }, who))
+            }
+            Action::Choose { gate, question, option } => {
+                let given = Given::Option { question: *question, option: *option };
+                words_of(self.answer_gate(*gate, given, who))
+            }
+            Action::SendTo { heard, session } => self.send_kept(*heard, *session),
+            Action::StartAndSend { heard, name, project } => {
+                let start = Start {
+                    name: name.to_string(),
+                    title: String::new(),
+                    project: Some(project.to_string()),
+                    agent: None,
+                    prompt: None,
+                };
+                match self.start(&start, &who.human) {
+                    Ok(session) => self.send_kept(*heard, session),
+                    Err(refusal) => words_of(Err(refusal)),
+                }
+            }
+            Action::Drop { heard } => self.drop_kept(*heard),
+            Action::SendEdit { heard } => self.send_kept_to_its_own(*heard),
+            Action::Resume { session } => {
+                let words = self
+                    .resume(*session)
+                    .map(|()| format!("{} goes on.", self.session_name(*session)));
+                words_of(words)
+            }
+            Action::Interrupt { session } | Action::SendNow { session } => {
+                let live = self.state.sessions.get(session).is_some_and(|s| s.life.is_live());
+                if !live {
+                    return format!("{} does not run.", self.session_name(*session));
+                }
+                self.interrupt(*session);
+                format!("Stopping {}; its context is kept.", self.session_name(*session))
+            }
+        }
+    }
+
+    /// A kept message goes to the session a person chose.
+    fn send_kept(&mut self, heard: HeardId, session: SessionId) -> String {
+        let Some((row, kept)) = self.kept(heard) else {
+            return "That message is already sent or dropped. Nothing was done.".into();
+        };
+        let Some(target) = self.state.sessions.get(&session).cloned() else {
+            return "That session is not known here any more. Your text is still kept.".into();
+        };
+        if !target.life.is_live()
+            && let Err(refusal) = self.resume(session)
+        {
+            return words_of(Err(refusal));
+        }
+        let message = row.message.clone().map(|id| PromptMessage {
+            heard,
+            place: row.place.clone(),
+            id,
+            targets: vec![target.name.clone()],
+        });
+        match self.queue(session, &kept.text, kept.form, &kept.by, message) {
+            Ok(prompt) => {
+                let outcome =
+                    HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
+                self.put(Row::Heard(HeardRow { outcome, ..row }));
+                self.close_question(
+                    &kept.asked.map(|of| (of, target_of(&kept.place))),
+                    &format!("Sent to {}.", target.name),
+                );
+                format!("Sent to {}.", target.name)
+            }
+            Err(refusal) => words_of(Err(refusal)),
+        }
+    }
+
+    fn drop_kept(&mut self, heard: HeardId) -> String {
+        let Some((row, kept)) = self.kept(heard) else {
+            return "That message is already sent or dropped. Nothing was done.".into();
+        };
+        if let Some(message) = row.message.clone() {
+            let receipt =
+                PromptMessage { heard, place: row.place.clone(), id: message, targets: vec![] };
+            self.mark(&receipt, Mark::NotTaken { why: "dropped, as you wished".into() });
+        }
+        self.put(Row::Heard(HeardRow { outcome: HeardOutcome::Handled, ..row }));
+        self.close_question(&kept.asked.map(|of| (of, target_of(&kept.place))), "Dropped.");
+        "Dropped.".into()
+    }
+
+    fn send_kept_to_its_own(&mut self, heard: HeardId) -> String {
+        match self.kept(heard).and_then(|(_, kept)| kept.session) {
+            Some(session) => self.send_kept(heard, session),
+            None => "That edit is already sent or dropped. Nothing was done.".into(),
+        }
+    }
+
+    fn kept(&self, heard: HeardId) -> Option<(HeardRow, Kept)> {
+        let row = self.state.kept.get(&heard)?;
+        match &row.outcome {
+            HeardOutcome::Kept { kept } => Some((row.clone(), kept.clone())),
+            HeardOutcome::Stranger | HeardOutcome::Routed { .. } | HeardOutcome::Handled => None,
+        }
+    }
+
+    /// The message that asked loses its buttons and says what was chosen.
+    pub(super) fn close_question(&mut self, asked: &Option<(DeliveryId, Target)>, words: &str) {
+        if let Some(shown) = asked {
+            let post = show::note(Level::Log, Rich::plain(words), vec![]);
+            self.edit_all(std::slice::from_ref(shown), &post, Rank::Note);
+        }
+    }
+
+    /// An edit replaces what still waits; what an agent already has is never sent a second time
+    /// by itself.
+    fn edited(
+        &mut self,
+        id: HeardId,
+        by: &HumanId,
+        place: &Place,
+        text: &str,
+        facts: Facts,
+    ) -> HeardOutcome {
+        let Some(original) = facts.heard else { return HeardOutcome::Handled };
+        let receipt = original.message.clone().map(|message| PromptMessage {
+            heard: original.id,
+            place: original.place.clone(),
+            id: message,
+            targets: vec![],
+        });
+        let HeardOutcome::Routed { prompts, sessions } = &original.outcome else {
+            if let (HeardOutcome::Kept { kept }, Some(message)) =
+                (&original.outcome, &original.message)
+            {
+                return self.edited_kept(&original, kept, message.clone(), text);
+            }
+            return HeardOutcome::Handled;
+        };
+        let waiting: Vec<_> =
+            self.state.prompts.values().filter(|p| prompts.contains(&p.id)).cloned().collect();
+        let untouched = waiting.len() == prompts.len()
+            && waiting.iter().all(|p| p.state == PromptState::Queued);
+        let new_text = self.without_address(text);
+        if untouched && !new_text.trim().is_empty() {
+            for mut prompt in waiting {
+                prompt.text.clone_from(&new_text);
+                self.put(Row::Prompt(prompt));
+            }
+            if let Some(mut receipt) = receipt {
+                receipt.targets = sessions
+                    .iter()
+                    .filter_map(|s| self.state.sessions.get(s))
+                    .map(|s| s.name.clone())
+                    .collect();
+                let mark = Mark::Stored {
+                    targets: receipt.targets.clone(),
+                    words: Some("updated before it went in".into()),
+                };
+                self.mark(&receipt, mark);
+            }
+            return HeardOutcome::Handled;
+        }
+        let session = sessions.first().copied();
+        let name = session.map(|s| self.session_name(s)).unwrap_or_default();
+        let send = Button {
+            label: format!("Send the edit to {name}"),
+            detail: None,
+            weight: Weight::Plain,
+            action: Action::SendEdit { heard: id },
+        };
+        let drop = Button {
+            label: "Leave it".into(),
+            detail: None,
+            weight: Weight::Plain,
+            action: Action::Drop { heard: id },
+        };
+        let words = format!(
+            "{name} already has the first version. Should the edit go as a message of its own?"
+        );
+        let post = show::note(Level::Note, Rich::plain(words), vec![send, drop]);
+        let asked = self.post_to_place(place, session, post);
+        let kept = Kept {
+            by: by.clone(),
+            place: place.clone(),
+            text: new_text,
+            form: PromptForm::Text,
+            session,
+            asked: Some(asked),
+        };
+        HeardOutcome::Kept { kept }
+    }
+
+    /// A kept message with its address mended is sent as if it had been written so.
+    fn edited_kept(
+        &mut self,
+        original: &HeardRow,
+        kept: &Kept,
+        id: MessageId,
+        text: &str,
+    ) -> HeardOutcome {
+        self.close_question(
+            &kept.asked.map(|of| (of, target_of(&kept.place))),
+            "You changed the message.",
+        );
+        let message = Message {
+            heard: original.id,
+            human: kept.by.clone(),
+            via: original.place.bridge.to_string(),
+            place: original.place.clone(),
+            id,
+            text: text.into(),
+            reply_session: None,
+            reply_gate: None,
+            forwarded: false,
+            age: None,
+        };
+        let outcome = self.text(message);
+        self.put(Row::Heard(HeardRow { outcome, ..original.clone() }));
+        HeardOutcome::Handled
+    }
+}
+
+fn words_of(result: Result<String, Refusal>) -> String {
+    result.unwrap_or_else(|refusal| refusal.sentence())
+}
+
+/// Where an answer came from, as cards say it.
+fn via_words(bridge: &BridgeName) -> String {
+    match bridge.as_str() {
+        "phone" => "the phone page".into(),
+        "telegram" => "Telegram".into(),
+        "matrix" => "Matrix".into(),
+        other => other.into(),
+    }
+}

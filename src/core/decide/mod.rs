@@ -1,0 +1,216 @@
+//! `decide(state, event, now)`: where a reader of the whole product starts. An event changes the
+//! state, the same change is returned as rows to write, and effects follow once the rows are on
+//! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
+
+mod boot;
+mod gates;
+mod heard;
+mod orders;
+mod outbox;
+mod reports;
+mod requests;
+mod route;
+mod show;
+mod slash;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::json;
+
+use crate::{
+    Timestamp,
+    agent::{Order, OrderKind, Report},
+    bridge::{Heard, Place, Said, Say, SayError},
+    command::{Refusal, Reply, Request},
+    id::{DeliveryId, GateId, HumanId, OrderId, SessionId},
+    ids::Ids,
+    session::{Launch, Session},
+    state::{Facts, JournalEntry, Row, State},
+};
+
+/// Something that happened outside.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The daemon has just read its database.
+    Booted,
+    /// A deadline may have passed.
+    Tick,
+    Heard {
+        heard: Heard,
+        facts: Facts,
+    },
+    Request(Request),
+    /// A session's holder answers; what it was told before may be lost.
+    Linked {
+        session: SessionId,
+        run: u32,
+    },
+    Report {
+        session: SessionId,
+        run: u32,
+        report: Report,
+    },
+    /// A session's holder is gone and every report it left was handed in.
+    HolderGone {
+        session: SessionId,
+        run: u32,
+    },
+    /// A session's program could not be started.
+    LaunchFailed {
+        session: SessionId,
+        run: u32,
+        why: String,
+    },
+    /// The folder a launch prepared (a worktree was made).
+    Prepared {
+        session: SessionId,
+        run: u32,
+        cwd: String,
+        branch: String,
+    },
+    Delivered {
+        delivery: DeliveryId,
+        outcome: Result<Said, SayError>,
+    },
+    /// A session's screen, for the place that asked.
+    Screen {
+        session: SessionId,
+        place: Place,
+        lines: Vec<String>,
+    },
+}
+
+/// Something to do once the rows are written. Each may be done again after a crash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Make the session's worktree where it has one, and start its holder; if it was started
+    /// already, only connect to it.
+    Launch {
+        session: Box<Session>,
+        how: Launch,
+    },
+    /// Look for the session's holder again, and for what it reported after `after`.
+    Reconnect {
+        session: SessionId,
+        run: u32,
+        after: u64,
+    },
+    Order {
+        session: SessionId,
+        run: u32,
+        order: Order,
+    },
+    /// Reports up to this number are written down.
+    Acknowledge {
+        session: SessionId,
+        run: u32,
+        seq: u64,
+    },
+    Say {
+        delivery: DeliveryId,
+        place: Place,
+        say: Say,
+    },
+    ReadScreen {
+        session: SessionId,
+        run: u32,
+        place: Place,
+    },
+}
+
+/// What comes out of one decision.
+#[derive(Debug, Default)]
+pub struct Decision {
+    pub rows: Vec<Row>,
+    pub effects: Vec<Effect>,
+    /// For a request.
+    pub reply: Option<Result<Reply, Refusal>>,
+    /// For something heard: what to tell the person at once.
+    pub notice: Option<String>,
+}
+
+/// Takes one event in. The state is changed as the rows say; if they cannot be written, it must
+/// be built anew from what is on disk.
+pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) -> Decision {
+    ids.at(now);
+    let mut work = Work { state, ids, now, out: Decision::default() };
+    match event {
+        Event::Booted => work.boot(),
+        Event::Tick => {}
+        Event::Heard { heard, facts } => work.heard(heard, facts),
+        Event::Request(request) => {
+            let reply = work.request(request);
+            work.out.reply = Some(reply);
+        }
+        Event::Linked { session, run } => work.linked(session, run),
+        Event::Report { session, run, report } => work.report(session, run, report),
+        Event::HolderGone { session, run } => work.holder_gone(session, run),
+        Event::LaunchFailed { session, run, why } => work.launch_failed(session, run, &why),
+        Event::Prepared { session, run, cwd, branch } => work.prepared(session, run, cwd, branch),
+        Event::Delivered { delivery, outcome } => work.delivered(delivery, outcome),
+        Event::Screen { session, place, lines } => work.screen(session, &place, &lines),
+    }
+    work.lapse_gates();
+    work.hand_prompts();
+    work.send_due();
+    work.out
+}
+
+/// When `decide` should be called with a [`Event::Tick`] at the latest.
+pub fn next_deadline(state: &State) -> Option<Timestamp> {
+    let gates = state.open_gates().map(|gate| gate.until);
+    gates.chain(outbox::next_due(state)).min()
+}
+
+/// One decision being taken.
+struct Work<'a> {
+    state: &'a mut State,
+    ids: &'a mut Ids,
+    now: Timestamp,
+    out: Decision,
+}
+
+impl Work<'_> {
+    /// Changes the state and remembers to write it.
+    fn put(&mut self, row: Row) {
+        self.state.put(&row);
+        self.out.rows.push(row);
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        self.out.effects.push(effect);
+    }
+
+    fn order(&mut self, session: SessionId, what: OrderKind) -> OrderId {
+        let id = self.ids.make(OrderId::from_parts);
+        if let Some(run) = self.state.sessions.get(&session).map(|s| s.run) {
+            self.effect(Effect::Order { session, run, order: Order { id, what } });
+        }
+        id
+    }
+
+    fn journal(&mut self, kind: &str, about: About, detail: serde_json::Value) {
+        let About { session, gate, human } = about;
+        self.put(Row::Journal(JournalEntry {
+            at: self.now,
+            kind: kind.into(),
+            session,
+            gate,
+            human,
+            detail,
+        }));
+    }
+
+    fn journal_session(&mut self, kind: &str, session: SessionId) {
+        self.journal(kind, About { session: Some(session), ..About::default() }, json!({}));
+    }
+}
+
+/// Whom a journal entry is about.
+#[derive(Clone, Debug, Default)]
+struct About {
+    session: Option<SessionId>,
+    gate: Option<GateId>,
+    human: Option<HumanId>,
+}

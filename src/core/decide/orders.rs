@@ -1,0 +1,154 @@
+//! What sessions are told, and what is told again when their holder comes back.
+
+use super::{Effect, Work};
+use crate::{
+    agent::{AgentEvent, ExitStatus, Order, OrderKind},
+    bridge::Level,
+    delivery::Rank,
+    gate::GateState,
+    id::{OrderId, SessionId},
+    prompt::PromptState,
+    session::{Launch, Life, Worktree},
+    state::Row,
+};
+
+impl Work<'_> {
+    /// Gives each idle session the first prompt of its line; one at a time, so that what waits can
+    /// still be edited.
+    pub(super) fn hand_prompts(&mut self) {
+        let ready = |s: &&crate::session::Session| {
+            matches!(s.life, Life::Idle { .. })
+                && s.ending.is_none()
+                && self.state.open_gates_of(s.id).next().is_none()
+        };
+        let idle: Vec<_> = self.state.sessions.values().filter(ready).map(|s| s.id).collect();
+        for session in idle {
+            let first = self.state.line_of(session).next().cloned();
+            if let Some(first) = first.filter(|prompt| prompt.state == PromptState::Queued) {
+                self.hand(first);
+            }
+        }
+    }
+
+    fn hand(&mut self, mut prompt: crate::prompt::Prompt) {
+        let what =
+            OrderKind::Prompt { prompt: prompt.id, text: prompt.text.clone(), form: prompt.form };
+        let session = prompt.session;
+        let order = self.order(session, what);
+        prompt.state = PromptState::Handed { order, at: self.now };
+        self.put(Row::Prompt(prompt));
+    }
+
+    /// The holder answers: whatever it was told and has not settled is told again under the same ids.
+    pub(super) fn linked(&mut self, id: SessionId, run: u32) {
+        if self.state.sessions.get(&id).is_none_or(|s| s.run != run) {
+            return;
+        }
+        let handed = self.state.line_of(id).filter_map(|prompt| match &prompt.state {
+            PromptState::Handed { order, .. } => Some(Order {
+                id: *order,
+                what: OrderKind::Prompt {
+                    prompt: prompt.id,
+                    text: prompt.text.clone(),
+                    form: prompt.form,
+                },
+            }),
+            PromptState::Queued | PromptState::Taken { .. } | PromptState::Refused { .. } => None,
+        });
+        let answers = self.state.gates.values().filter(|g| g.session == id && g.run == run);
+        let answers = answers.filter_map(|gate| match &gate.state {
+            GateState::Answered { answer, order } => Some(Order {
+                id: *order,
+                what: OrderKind::Answer {
+                    request: gate.request.clone(),
+                    decision: answer.decision.clone(),
+                },
+            }),
+            GateState::Open | GateState::Taken { .. } | GateState::Closed { .. } => None,
+        });
+        let ending = self
+            .state
+            .sessions
+            .get(&id)
+            .and_then(|s| s.ending.as_ref())
+            .map(|ending| ending.order.clone());
+        let orders: Vec<_> = handed.chain(answers).chain(ending).collect();
+        for order in orders {
+            self.effect(Effect::Order { session: id, run, order });
+        }
+    }
+
+    /// Without a last report nobody saw how the program ended.
+    pub(super) fn holder_gone(&mut self, id: SessionId, run: u32) {
+        let live = self.state.sessions.get(&id).is_some_and(|s| s.run == run && s.life.is_live());
+        if live {
+            self.exited_unseen(id);
+        }
+    }
+
+    fn exited_unseen(&mut self, id: SessionId) {
+        let last_seq = self.state.sessions.get(&id).map_or(0, |s| s.last_seq);
+        let run = self.state.sessions.get(&id).map_or(0, |s| s.run);
+        let what = AgentEvent::Exited { how: ExitStatus::Unknown, last: vec![] };
+        let report = crate::agent::Report { seq: last_seq + 1, at: self.now, what };
+        self.report(id, run, report);
+    }
+
+    pub(super) fn launch_failed(&mut self, id: SessionId, run: u32, why: &str) {
+        let Some(session) = self.state.sessions.get(&id).cloned() else { return };
+        if session.run != run || !session.life.is_live() {
+            return;
+        }
+        let at = self.now;
+        self.change(id, |s| {
+            s.life = Life::Lost { at, why: "could not be started".into() };
+            s.launching = None;
+        });
+        self.journal_session("launch_failed", id);
+        self.close_gates_of(id, &format!("{} could not be started", session.name));
+        self.keep_line(id);
+        let words = crate::text::Rich::plain(format!(
+            "{} could not be started: {why}. What you wrote is kept.",
+            session.name
+        ));
+        let buttons = vec![super::reports::resume_button(&session)];
+        self.post_to_session(id, &super::show::note(Level::Ring, words, buttons), Rank::Gate);
+        self.show_thread(id);
+    }
+
+    pub(super) fn prepared(&mut self, id: SessionId, run: u32, cwd: String, branch: String) {
+        if self.state.sessions.get(&id).is_some_and(|s| s.run == run) {
+            self.change(id, |s| {
+                s.worktree = Some(Worktree { path: cwd.clone(), branch });
+                s.cwd = cwd;
+            });
+        }
+    }
+
+    /// Starts the program of a session that has none.
+    pub(super) fn launch(&mut self, id: SessionId, how: Launch) {
+        let since = self.now;
+        self.change(id, |s| {
+            s.run += 1;
+            s.life = Life::Starting { since };
+            s.turn = None;
+            s.ending = None;
+            s.spent.new_run();
+            s.launching = Some(how.clone());
+        });
+        if let Some(session) = self.state.sessions.get(&id).cloned() {
+            self.effect(Effect::Launch { session: Box::new(session), how });
+        }
+        self.show_thread(id);
+    }
+
+    /// Interrupts the turn; what waits in the line goes in afterwards.
+    pub(super) fn interrupt(&mut self, id: SessionId) -> OrderId {
+        self.journal_session("interrupt_ordered", id);
+        self.order(id, OrderKind::Interrupt)
+    }
+
+    pub(super) fn put_session(&mut self, session: crate::session::Session) {
+        self.put(Row::Session(session));
+    }
+}

@@ -1,0 +1,428 @@
+//! What a session's holder reports.
+
+use serde_json::json;
+
+use super::{About, Effect, Work, show};
+use crate::{
+    agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
+    bridge::{Action, Body, Button, Level, Mark, Place, Post, Progress, Weight},
+    delivery::{Rank, Target},
+    id::{DeliveryId, PromptId, SessionId, TurnId},
+    prompt::{Prompt, PromptState},
+    session::{Ended, Life, Session, Turn, exit_words},
+    state::Row,
+    text::{self, Rich, Style},
+};
+
+/// Lines of progress shown at a time.
+const PROGRESS_LINES: usize = 4;
+
+/// Longest progress line; a longer one is one argument's text.
+const PROGRESS_WIDTH: usize = 140;
+
+impl Work<'_> {
+    pub(super) fn report(&mut self, id: SessionId, run: u32, report: Report) {
+        let Some(mut session) = self.state.sessions.get(&id).cloned() else { return };
+        if session.run != run || report.seq <= session.last_seq {
+            self.effect(Effect::Acknowledge { session: id, run, seq: report.seq });
+            return;
+        }
+        session.last_seq = report.seq;
+        self.put(Row::Session(session));
+        self.apply(id, run, report.what);
+        self.effect(Effect::Acknowledge { session: id, run, seq: report.seq });
+    }
+
+    fn apply(&mut self, id: SessionId, run: u32, what: AgentEvent) {
+        match what {
+            AgentEvent::Started { pid, version, conversation } => {
+                let detail = json!({ "pid": pid, "version": version });
+                self.change(id, |s| {
+                    s.conversation = conversation.or(s.conversation.take());
+                    s.launching = None;
+                });
+                self.journal(
+                    "session_started",
+                    About { session: Some(id), ..About::default() },
+                    detail,
+                );
+            }
+            AgentEvent::Conversation { id: conversation, .. } => {
+                self.change(id, |s| s.conversation = Some(conversation));
+            }
+            AgentEvent::Now { doing } => self.now_doing(id, doing),
+            AgentEvent::PromptTaken { prompt, turn } => self.prompt_taken(id, prompt, turn),
+            AgentEvent::PromptHeld { prompt, why } => self.prompt_held(prompt, why),
+            AgentEvent::PromptRefused { prompt, why } => self.prompt_refused(id, prompt, why),
+            AgentEvent::ForeignTurn { turn, text } => self.foreign_turn(id, turn, &text),
+            AgentEvent::Asked { request, ask } => self.open_gate(id, run, request, ask),
+            AgentEvent::Settled { request, how } => self.settled(id, run, &request, &how),
+            AgentEvent::Progress { turn, line } => self.progress(id, turn, &line),
+            AgentEvent::Finished { turn, text, provisional } => {
+                self.finished(id, turn, &text, provisional)
+            }
+            AgentEvent::TurnFailed { turn, kind, text } => self.turn_failed(id, turn, kind, &text),
+            AgentEvent::Interrupted { .. } => self.interrupted(id),
+            AgentEvent::Compacted => {
+                self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![])
+            }
+            AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
+                self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
+            }
+            AgentEvent::Degraded { what } => {
+                let name = self.session_name(id);
+                self.tell(id, Level::Ring, &format!("{name}: {what}"), vec![]);
+            }
+            AgentEvent::Exited { how, last } => self.exited(id, how, &last),
+        }
+    }
+
+    pub(super) fn change(&mut self, id: SessionId, change: impl FnOnce(&mut Session)) {
+        if let Some(mut session) = self.state.sessions.get(&id).cloned() {
+            change(&mut session);
+            self.put(Row::Session(session));
+        }
+    }
+
+    pub(super) fn session_name(&self, id: SessionId) -> String {
+        self.state.sessions.get(&id).map(|s| s.name.to_string()).unwrap_or_default()
+    }
+
+    fn now_doing(&mut self, id: SessionId, doing: Doing) {
+        let Some(session) = self.state.sessions.get(&id) else { return };
+        let since = self.now;
+        let life = match doing {
+            Doing::Starting => Life::Starting { since },
+            Doing::Idle => Life::Idle { since },
+            // A session that waits for a gate works; the gate says the rest.
+            Doing::Working | Doing::Waiting => Life::Working { since },
+            Doing::NeedsDesk { why, screen } => return self.needs_desk(id, &why, &screen),
+        };
+        if session.life.look() == life.look() || !session.life.is_live() {
+            return;
+        }
+        self.change(id, |s| s.life = life);
+        self.journal_session("session_state", id);
+        self.show_thread(id);
+    }
+
+    fn needs_desk(&mut self, id: SessionId, why: &str, screen: &[String]) {
+        let name = self.session_name(id);
+        self.change(id, |s| s.life = Life::NeedsDesk { since: s.life.since(), why: why.into() });
+        let now = self.now;
+        self.change(id, |s| {
+            if let Life::NeedsDesk { since, .. } = &mut s.life {
+                *since = now;
+            }
+        });
+        let mut text = Rich::plain(format!("{name} needs you at the desk: {why}.\n"));
+        text.push(&screen_text(screen), Some(Style::Pre { language: None }));
+        text.push(&format!("\nvigie attach {name}"), Some(Style::Code));
+        self.post_to_session(id, &show::note(Level::Ring, text, vec![]), Rank::Gate);
+        self.show_thread(id);
+    }
+
+    fn prompt(&self, id: PromptId) -> Option<Prompt> {
+        self.state.prompts.values().find(|p| p.id == id).cloned()
+    }
+
+    fn prompt_taken(&mut self, id: SessionId, prompt: PromptId, turn: Option<TurnId>) {
+        if let Some(mut prompt) = self.prompt(prompt) {
+            prompt.state = PromptState::Taken { at: self.now };
+            self.put(Row::Prompt(prompt.clone()));
+            let about = About { session: Some(id), gate: None, human: Some(prompt.by.clone()) };
+            self.journal("prompt_taken", about, json!({ "prompt": prompt.id }));
+            self.mark_taken(&prompt);
+        }
+        self.begin_turn(id, turn);
+    }
+
+    /// The receipt counts everybody a message went to.
+    fn mark_taken(&mut self, prompt: &Prompt) {
+        let Some(message) = prompt.message.clone() else { return };
+        let waits = |p: &&Prompt| p.message.as_ref().is_some_and(|m| m.heard == message.heard);
+        let left: Vec<_> = self
+            .state
+            .prompts
+            .values()
+            .filter(waits)
+            .map(|p| self.session_name(p.session))
+            .collect();
+        let targets = message.targets.clone();
+        let mark = if left.is_empty() {
+            Mark::Taken { targets, at: self.now }
+        } else {
+            let words = format!(
+                "taken by {} of {}; {} next",
+                targets.len() - left.len(),
+                targets.len(),
+                left.join(", ")
+            );
+            Mark::Stored { targets, words: Some(words) }
+        };
+        self.mark(&message, mark);
+    }
+
+    fn begin_turn(&mut self, id: SessionId, turn: Option<TurnId>) {
+        let since = self.now;
+        self.change(id, |s| {
+            s.life = Life::Working { since };
+            s.turn =
+                Some(Turn { id: turn, since, lines: Vec::new(), shown: Vec::new(), finals: 0 });
+        });
+        self.show_thread(id);
+    }
+
+    fn prompt_held(&mut self, prompt: PromptId, why: Held) {
+        let Some(prompt) = self.prompt(prompt) else { return };
+        let Some(message) = prompt.message.clone() else { return };
+        let name = self.session_name(prompt.session);
+        let words = match why {
+            Held::Starting => format!("{name} takes it when it has started"),
+            Held::Busy => format!("{name} takes it after this turn"),
+            Held::Dialog => format!("{name} takes it when its dialog is answered"),
+            Held::DeskTyping => {
+                format!("somebody types at the desk of {name}; it goes in after that")
+            }
+        };
+        self.mark(&message, Mark::Stored { targets: message.targets.clone(), words: Some(words) });
+    }
+
+    fn prompt_refused(&mut self, id: SessionId, prompt: PromptId, why: RefusedPrompt) {
+        let Some(mut prompt) = self.prompt(prompt) else { return };
+        let name = self.session_name(id);
+        let words = match why {
+            // The daemon keeps it: it goes in first when the session is resumed.
+            RefusedPrompt::Gone => {
+                prompt.state = PromptState::Queued;
+                self.put(Row::Prompt(prompt.clone()));
+                return self.mark_stored(&prompt);
+            }
+            RefusedPrompt::Withdrawn => "taken back before it went in".to_owned(),
+            RefusedPrompt::NoSignal => {
+                format!(
+                    "typed into {name}, but it never said it took it. Look at the desk: vigie attach {name}"
+                )
+            }
+            RefusedPrompt::Empty => {
+                "nothing is left of it once invisible characters are gone".to_owned()
+            }
+            RefusedPrompt::ByAgent { reason } => format!("{name} refused it: {reason}"),
+        };
+        prompt.state = PromptState::Refused { why: words.clone(), at: self.now };
+        self.put(Row::Prompt(prompt.clone()));
+        self.journal(
+            "prompt_refused",
+            About { session: Some(id), ..About::default() },
+            json!({ "why": words }),
+        );
+        match &prompt.message {
+            Some(message) => self.mark(message, Mark::NotTaken { why: words }),
+            None => {
+                self.tell(id, Level::Ring, &format!("A message was not taken: {words}"), vec![])
+            }
+        }
+    }
+
+    fn foreign_turn(&mut self, id: SessionId, turn: Option<TurnId>, text: &str) {
+        self.begin_turn(id, turn);
+        let name = self.session_name(id);
+        let words = show::last_words(&text::mask(text).text);
+        if !words.is_empty() {
+            let mut rich = Rich::plain(format!("At the desk of {name}: "));
+            rich.push(&words, Some(Style::Italic));
+            self.post_to_session(id, &show::note(Level::Log, rich, vec![]), Rank::Progress);
+        }
+    }
+
+    fn progress(&mut self, id: SessionId, turn: Option<TurnId>, line: &str) {
+        let line: String =
+            text::mask(line).text.replace('\n', " ").chars().take(PROGRESS_WIDTH).collect();
+        if self.state.sessions.get(&id).is_some_and(|s| s.turn.is_none()) {
+            self.begin_turn(id, turn);
+        }
+        self.change(id, |s| {
+            if let Some(turn) = &mut s.turn {
+                turn.lines.push(line);
+                let extra = turn.lines.len().saturating_sub(PROGRESS_LINES);
+                turn.lines.drain(..extra);
+            }
+        });
+        self.show_progress(id, None);
+        self.show_thread(id);
+    }
+
+    /// One message a turn, edited in place; at its end it becomes one line.
+    fn show_progress(&mut self, id: SessionId, ended: Option<String>) {
+        let Some(session) = self.state.sessions.get(&id).cloned() else { return };
+        let Some(turn) = session.turn else { return };
+        if ended.is_some() && turn.shown.is_empty() {
+            return;
+        }
+        let stop = Button {
+            label: "Stop".into(),
+            detail: None,
+            weight: Weight::Plain,
+            action: Action::Interrupt { session: id },
+        };
+        let buttons = if ended.is_some() { vec![] } else { vec![stop] };
+        let body =
+            Body::Progress(Progress { lines: turn.lines, since: turn.since, ended, buttons });
+        let post = Post { from: Some(session.name), level: Level::Log, body };
+        if turn.shown.is_empty() {
+            let shown = self.post_to_session(id, &post, Rank::Progress);
+            self.change(id, |s| {
+                if let Some(turn) = &mut s.turn {
+                    turn.shown = shown;
+                }
+            });
+        } else {
+            let shown = self.shown_in(id, &turn.shown);
+            self.edit_all(&shown, &post, Rank::Progress);
+        }
+    }
+
+    fn shown_in(&mut self, id: SessionId, shown: &[DeliveryId]) -> Vec<(DeliveryId, Target)> {
+        let chats = self.state.rules.chats.clone();
+        shown
+            .iter()
+            .zip(&chats)
+            .map(|(delivery, chat)| (*delivery, self.session_target(chat, id)))
+            .collect()
+    }
+
+    fn end_turn(&mut self, id: SessionId, verb: &str) {
+        let since =
+            self.state.sessions.get(&id).and_then(|s| s.turn.as_ref()).map(|turn| turn.since);
+        if let Some(since) = since {
+            self.show_progress(id, Some(format!("{verb} {}", show::span(since, self.now))));
+        }
+        self.change(id, |s| s.turn = None);
+    }
+
+    fn finished(&mut self, id: SessionId, _turn: Option<TurnId>, text: &str, provisional: bool) {
+        if provisional {
+            self.progress(id, None, "background work goes on");
+        } else {
+            self.end_turn(id, "worked");
+        }
+        self.change(id, |s| s.last_words = Some(show::last_words(&text::mask(text).text)));
+        self.journal_session("turn_finished", id);
+        self.post_answer(id, text, Level::Note);
+        self.show_thread(id);
+    }
+
+    fn turn_failed(&mut self, id: SessionId, _turn: Option<TurnId>, kind: FailureKind, text: &str) {
+        self.end_turn(id, "failed after");
+        let name = self.session_name(id);
+        let what = match kind {
+            FailureKind::Limit => "is at its usage limit",
+            FailureKind::Service => "could not reach its service",
+            FailureKind::Account => "is not logged in, or its account was refused",
+            FailureKind::Request => "was refused by its service",
+            FailureKind::Other => "failed",
+        };
+        let said = text::mask(text).text;
+        self.journal(
+            "turn_failed",
+            About { session: Some(id), ..About::default() },
+            json!({ "kind": kind }),
+        );
+        let mut rich =
+            Rich::plain(format!("{name} {what}. The session goes on; write to it to try again.\n"));
+        rich.push(said.trim(), Some(Style::Quote));
+        self.post_to_session(id, &show::note(Level::Ring, rich, vec![]), Rank::Gate);
+        self.show_thread(id);
+    }
+
+    fn interrupted(&mut self, id: SessionId) {
+        self.end_turn(id, "stopped after");
+        let name = self.session_name(id);
+        self.journal_session("turn_interrupted", id);
+        self.tell(id, Level::Note, &format!("{name} stopped; its context is kept."), vec![]);
+    }
+
+    fn exited(&mut self, id: SessionId, how: ExitStatus, last: &[String]) {
+        let Some(session) = self.state.sessions.get(&id).cloned() else { return };
+        let at = self.now;
+        let words = exit_words(how);
+        self.end_turn(id, "ended after");
+        let life = match (&session.ending, how) {
+            (Some(ending), _) => Life::Ended { at, how: Ended::By { human: ending.by.clone() } },
+            (None, ExitStatus::Code { code: 0 }) => Life::Ended { at, how: Ended::Itself },
+            (None, ExitStatus::Code { .. } | ExitStatus::Signal { .. } | ExitStatus::Unknown) => {
+                Life::Lost { at, why: words.clone() }
+            }
+        };
+        self.change(id, |s| {
+            s.life = life.clone();
+            s.ending = None;
+        });
+        self.journal(
+            "session_exited",
+            About { session: Some(id), ..About::default() },
+            json!({ "how": how }),
+        );
+        self.close_gates_of(id, &format!("{} ended ({words})", session.name));
+        self.keep_line(id);
+        self.say_exit(&session, &life, &words, last);
+        self.show_thread(id);
+    }
+
+    /// What was handed and not taken goes back into the line, for a resume.
+    pub(super) fn keep_line(&mut self, id: SessionId) {
+        let handed = |p: &&Prompt| p.session == id && matches!(p.state, PromptState::Handed { .. });
+        for mut prompt in self.state.prompts.values().filter(handed).cloned().collect::<Vec<_>>() {
+            prompt.state = PromptState::Queued;
+            self.put(Row::Prompt(prompt));
+        }
+        for prompt in self.state.line_of(id).cloned().collect::<Vec<_>>() {
+            self.mark_stored(&prompt);
+        }
+    }
+
+    fn say_exit(&mut self, session: &Session, life: &Life, words: &str, last: &[String]) {
+        let name = &session.name;
+        let lost = matches!(life, Life::Lost { .. });
+        let mut text = Rich::plain(if lost {
+            format!("{name} stopped with {words}.")
+        } else {
+            format!("{name} ended.")
+        });
+        if lost && last.iter().any(|line| !line.trim().is_empty()) {
+            text.push(" Its last lines:\n", None);
+            text.push(&screen_text(last), Some(Style::Pre { language: None }));
+        }
+        let level = if lost { Level::Ring } else { Level::Note };
+        let buttons =
+            if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
+        self.post_to_session(session.id, &show::note(level, text, buttons), Rank::Final);
+    }
+
+    pub(super) fn screen(&mut self, id: SessionId, place: &Place, lines: &[String]) {
+        let mut text = Rich::plain("");
+        text.push(&screen_text(lines), Some(Style::Pre { language: None }));
+        let name = self.state.sessions.get(&id).map(|s| s.name.clone());
+        let mut post = show::note(Level::Note, text, vec![]);
+        post.from = name;
+        self.post_to_place(place, Some(id), post);
+    }
+}
+
+pub(super) fn resume_button(session: &Session) -> Button {
+    Button {
+        label: format!("Resume {}", session.name),
+        detail: None,
+        weight: Weight::Plain,
+        action: Action::Resume { session: session.id },
+    }
+}
+
+/// The screen without its empty edges, masked, hidden characters made visible.
+fn screen_text(lines: &[String]) -> String {
+    let first = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(lines.len());
+    let last = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(first, |at| at + 1);
+    let joined = lines[first..last].join("\n");
+    let masked = text::mask(&joined).text;
+    if masked.is_empty() { "(an empty screen)".into() } else { masked }
+}

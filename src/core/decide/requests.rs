@@ -1,0 +1,311 @@
+//! What a person asks for: at the command line, over the API, or as a slash command in a chat.
+
+use serde_json::json;
+
+use super::{
+    About, Work,
+    gates::{Given, Who},
+};
+use crate::{
+    agent::{Order, OrderKind, PromptForm},
+    answer::{self, Reading},
+    command::{Command, Refusal, Reply, Request, SessionView, Start, Status},
+    id::{AgentName, GateCode, GateId, HumanId, PromptId, SessionId, SessionName},
+    nearest::nearest,
+    prompt::{Prompt, PromptMessage, PromptState},
+    session::{Ending, Launch, Life, Session, Spent},
+    state::{Project, Row},
+};
+
+/// Messages that may wait for one session; more would only hide that it is stuck.
+const LONGEST_LINE: usize = 200;
+
+/// Near misses offered.
+pub(super) const NEAR: usize = 3;
+
+impl Work<'_> {
+    pub(super) fn request(&mut self, request: Request) -> Result<Reply, Refusal> {
+        let Request { by, via, what } = request;
+        match what {
+            Command::Start(start) => {
+                let id = self.start(&start, &by)?;
+                let view = self.view(id).expect("it was just made");
+                Ok(Reply::Started(Box::new(view)))
+            }
+            Command::Send { session, text, form } => {
+                let id = self.named(&session)?;
+                self.send_prompt(id, &text, form, &by)
+            }
+            Command::Stop { session } => {
+                let id = self.live_named(&session)?;
+                self.interrupt(id);
+                Ok(Reply::Done {
+                    words: format!("Stopping {}; its context is kept.", self.session_name(id)),
+                })
+            }
+            Command::End { session } => self.end(&session, &by, OrderKind::End),
+            Command::Kill { session } => self.end(&session, &by, OrderKind::Kill),
+            Command::Resume { session } => {
+                let id = self.named(&session)?;
+                self.resume(id)?;
+                Ok(Reply::Done {
+                    words: format!("{} goes on with its conversation.", self.session_name(id)),
+                })
+            }
+            Command::Answer { code, choice } => {
+                let who = Who { human: by, via };
+                self.answer_by_code(&code, &choice, &who).map(|words| Reply::Done { words })
+            }
+            Command::Sessions => Ok(Reply::Sessions(self.views())),
+            Command::Waiting => Ok(Reply::Waiting(self.waiting())),
+            Command::Status => Ok(Reply::Status(Status {
+                sessions: self.views(),
+                waiting: self.waiting(),
+                pending_deliveries: self.state.deliveries.len(),
+                failed_deliveries: self.state.failed.iter().cloned().collect(),
+                problems: self.state.problems.clone(),
+            })),
+        }
+    }
+
+    fn waiting(&self) -> Vec<crate::gate::Gate> {
+        let mut open: Vec<_> = self.state.open_gates().cloned().collect();
+        open.sort_by_key(|gate| (gate.opened, gate.id));
+        open
+    }
+
+    fn views(&self) -> Vec<SessionView> {
+        self.state.sessions.keys().filter_map(|id| self.view(*id)).collect()
+    }
+
+    fn view(&self, id: SessionId) -> Option<SessionView> {
+        let session = self.state.sessions.get(&id)?.clone();
+        let open_gates = self.state.open_gates_of(id).map(|g| (g.id, g.code.clone())).collect();
+        Some(SessionView { session, open_gates, queued: self.state.line_of(id).count() })
+    }
+
+    /// The session of that name, or the near misses.
+    pub(super) fn named(&self, name: &str) -> Result<SessionId, Refusal> {
+        self.state.session_named(name.trim()).map(|s| s.id).ok_or_else(|| Refusal::NoSession {
+            name: name.trim().into(),
+            near: self.near_sessions(name).into_iter().map(|s| s.name.to_string()).collect(),
+        })
+    }
+
+    /// Sessions whose name is close to `name`, live ones first.
+    pub(super) fn near_sessions(&self, name: &str) -> Vec<Session> {
+        let names: Vec<_> = self.state.live().map(|s| s.name.as_str()).collect();
+        let near = nearest(name, names.iter().copied(), NEAR);
+        near.into_iter().filter_map(|name| self.state.session_named(name)).cloned().collect()
+    }
+
+    fn live_named(&self, name: &str) -> Result<SessionId, Refusal> {
+        let id = self.named(name)?;
+        let session = &self.state.sessions[&id];
+        if session.life.is_live() {
+            Ok(id)
+        } else {
+            Err(Refusal::NotLive { name: session.name.clone() })
+        }
+    }
+
+    pub(super) fn start(&mut self, start: &Start, by: &HumanId) -> Result<SessionId, Refusal> {
+        let name: SessionName =
+            start.name.trim().parse().map_err(|e| Refusal::BadName(format!("{e}")))?;
+        if let Some(session) = self.state.session_named(name.as_str()).filter(|s| s.life.is_live())
+        {
+            return Err(Refusal::StillLive { name: session.name.clone() });
+        }
+        let project = self.project(start.project.as_deref())?;
+        let agent = self.agent(start.agent.as_deref(), &project)?;
+        let conversation = self.ids.uuid();
+        let session = Session {
+            id: self.ids.make(SessionId::from_parts),
+            name,
+            title: start.title.trim().into(),
+            project: project.name,
+            agent,
+            cwd: project.path,
+            worktree: None,
+            created: self.now,
+            life: Life::Starting { since: self.now },
+            ending: None,
+            launching: None,
+            run: 0,
+            conversation: Some(conversation.clone()),
+            last_seq: 0,
+            turn: None,
+            last_words: None,
+            spent: Spent::default(),
+        };
+        let id = session.id;
+        let detail =
+            json!({ "name": session.name, "project": session.project, "agent": session.agent });
+        self.put_session(session);
+        self.journal(
+            "session_ordered",
+            About { session: Some(id), gate: None, human: Some(by.clone()) },
+            detail,
+        );
+        self.launch(id, Launch::New { conversation });
+        if let Some(text) = start.prompt.as_deref().filter(|text| !text.trim().is_empty()) {
+            self.queue(id, text, PromptForm::Text, by, None)?;
+        }
+        Ok(id)
+    }
+
+    fn project(&self, name: Option<&str>) -> Result<Project, Refusal> {
+        let projects = &self.state.rules.projects;
+        let found = match name {
+            Some(name) => projects.iter().find(|p| p.name.as_str().eq_ignore_ascii_case(name)),
+            None => projects.first(),
+        };
+        found.cloned().ok_or_else(|| {
+            let name = name.unwrap_or_default();
+            let near = nearest(name, projects.iter().map(|p| p.name.as_str()), NEAR);
+            Refusal::NoProject {
+                name: name.into(),
+                known: projects.iter().map(|p| p.name.clone()).collect(),
+                near: near.into_iter().map(str::to_owned).collect(),
+            }
+        })
+    }
+
+    fn agent(&self, name: Option<&str>, project: &Project) -> Result<AgentName, Refusal> {
+        let name = name.unwrap_or(project.agent.as_str());
+        let agents = &self.state.rules.agents;
+        agents.iter().find(|a| a.as_str().eq_ignore_ascii_case(name)).cloned().ok_or_else(|| {
+            Refusal::NoAgent {
+                name: name.into(),
+                known: agents.clone(),
+                near: nearest(name, agents.iter().map(AgentName::as_str), NEAR)
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            }
+        })
+    }
+
+    fn send_prompt(
+        &mut self,
+        id: SessionId,
+        text: &str,
+        form: PromptForm,
+        by: &HumanId,
+    ) -> Result<Reply, Refusal> {
+        let session = &self.state.sessions[&id];
+        if !session.life.is_live() {
+            return Err(Refusal::NotLive { name: session.name.clone() });
+        }
+        let ahead = self.state.line_of(id).count();
+        let session = session.name.clone();
+        let prompt = self.queue(id, text, form, by, None)?;
+        Ok(Reply::Stored { prompt, session, ahead })
+    }
+
+    /// Puts a text into a session's line.
+    pub(super) fn queue(
+        &mut self,
+        session: SessionId,
+        text: &str,
+        form: PromptForm,
+        by: &HumanId,
+        message: Option<PromptMessage>,
+    ) -> Result<PromptId, Refusal> {
+        if text.trim().is_empty() {
+            return Err(Refusal::EmptyText);
+        }
+        let queued = self.state.line_of(session).count();
+        if queued >= LONGEST_LINE {
+            let name = self.state.sessions[&session].name.clone();
+            return Err(Refusal::QueueFull { name, queued });
+        }
+        let number = self.state.next_prompt;
+        self.state.next_prompt += 1;
+        let prompt = Prompt {
+            id: self.ids.make(PromptId::from_parts),
+            session,
+            number,
+            text: text.into(),
+            form,
+            by: by.clone(),
+            message,
+            state: PromptState::Queued,
+        };
+        let id = prompt.id;
+        self.put(Row::Prompt(prompt.clone()));
+        let about = About { session: Some(session), gate: None, human: Some(by.clone()) };
+        self.journal("prompt_queued", about, json!({ "prompt": id }));
+        self.mark_stored(&prompt);
+        Ok(id)
+    }
+
+    pub(super) fn end(
+        &mut self,
+        name: &str,
+        by: &HumanId,
+        how: OrderKind,
+    ) -> Result<Reply, Refusal> {
+        let id = self.live_named(name)?;
+        let name = self.session_name(id);
+        let killed = how == OrderKind::Kill;
+        let order = self.order(id, how.clone());
+        let ending = Ending { by: by.clone(), order: Order { id: order, what: how } };
+        self.change(id, |s| s.ending = Some(ending));
+        let about = About { session: Some(id), gate: None, human: Some(by.clone()) };
+        self.journal("end_ordered", about, json!({ "kill": killed }));
+        let words = if killed {
+            format!("Killing {name} and all it started.")
+        } else {
+            format!("Ending {name}.")
+        };
+        Ok(Reply::Done { words })
+    }
+
+    pub(super) fn resume(&mut self, id: SessionId) -> Result<(), Refusal> {
+        let session = &self.state.sessions[&id];
+        let name = session.name.clone();
+        if session.life.is_live()
+            || self.state.session_named(name.as_str()).is_some_and(|s| s.life.is_live())
+        {
+            return Err(Refusal::StillLive { name });
+        }
+        let conversation = session.conversation.clone().ok_or(Refusal::NothingToResume { name })?;
+        self.journal_session("resume_ordered", id);
+        self.launch(id, Launch::Resume { conversation });
+        Ok(())
+    }
+
+    fn answer_by_code(&mut self, code: &str, choice: &str, who: &Who) -> Result<String, Refusal> {
+        let gate = self.gate_of_code(code)?;
+        let given = self.given(gate, choice, true);
+        self.answer_gate(gate, given, who)
+    }
+
+    /// The gate a person means by its code: an open one, else the last that had it.
+    pub(super) fn gate_of_code(&self, code: &str) -> Result<GateId, Refusal> {
+        let parsed = GateCode::parse(code.trim());
+        let found = parsed.and_then(|code| {
+            let with = || self.state.gates.values().filter(|g| g.code == code);
+            with().find(|g| g.is_open()).or_else(|| with().next_back()).map(|g| g.id)
+        });
+        found.ok_or_else(|| Refusal::NoGate {
+            code: code.trim().into(),
+            open: self.state.open_gates().map(|g| g.code.clone()).collect(),
+        })
+    }
+
+    /// What a text means as an answer to this gate.
+    pub(super) fn given(&self, _gate: GateId, text: &str, code_typed: bool) -> Given {
+        match answer::read(text, &self.state.rules.words) {
+            reading @ (Reading::Allow { .. }
+            | Reading::AllowForSession { .. }
+            | Reading::Deny { .. }
+            | Reading::Option { .. }) => Given::from_reading(reading, code_typed)
+                .unwrap_or_else(|| Given::Words(text.into())),
+            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => {
+                Given::Words(text.trim().into())
+            }
+        }
+    }
+}

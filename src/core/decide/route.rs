@@ -1,0 +1,642 @@
+//! Where a text goes: the design's order, and a question back to the person wherever that does
+//! not name exactly what they meant.
+
+use super::{
+    Effect, Work,
+    gates::{Given, Who},
+    heard::Message,
+    show,
+    slash::{self, Name, Slash},
+};
+use crate::{
+    agent::{Asked, OrderKind, PromptForm},
+    answer::{self, Reading},
+    bridge::{Action, Button, Level, Mark, Post, Weight},
+    command::{Kept, Refusal, Start},
+    id::{GateId, ProjectName, SessionId, SessionName},
+    route::{Address, Target, address},
+    state::{FocusRow, HeardOutcome, Role, Row},
+    text::{Rich, Style},
+};
+
+/// Sessions offered when nobody said where.
+const OFFERED: usize = 6;
+
+impl Work<'_> {
+    pub(super) fn text(&mut self, mut message: Message) -> HeardOutcome {
+        if let Some(gate) = message.reply_gate
+            && let Some(outcome) = self.reply_to_card(&message, gate)
+        {
+            return outcome;
+        }
+        match self.address(&message.text) {
+            Address::Refused { why, suggestion } => {
+                let words = format!("{why}. Your text is kept.");
+                let near = self.state.session_named(&suggestion).map(|s| s.id);
+                self.keep(&message, &words, near.into_iter().collect(), None)
+            }
+            Address::None => self.unaddressed(&message),
+            Address::To { targets, text } => {
+                message.text = text;
+                self.addressed(&message, &targets)
+            }
+        }
+    }
+
+    fn address(&self, text: &str) -> Address {
+        let known = |name: &str| self.state.session_named(name).is_some();
+        address(text, &self.state.rules.pattern, &known)
+    }
+
+    pub(super) fn without_address(&self, text: &str) -> String {
+        match self.address(text) {
+            Address::To { text, .. } => text,
+            Address::None | Address::Refused { .. } => text.into(),
+        }
+    }
+
+    fn unaddressed(&mut self, message: &Message) -> HeardOutcome {
+        let focus = (message.place.clone(), message.human.clone());
+        let scope = message
+            .reply_session
+            .or_else(|| self.state.thread_session(&message.place))
+            .or_else(|| self.state.focus.get(&focus).copied().filter(|id| self.is_live(*id)));
+        self.to_scope(message, &scope.into_iter().collect::<Vec<_>>())
+    }
+
+    fn is_live(&self, id: SessionId) -> bool {
+        self.state.sessions.get(&id).is_some_and(|s| s.life.is_live())
+    }
+
+    /// The person named whom they mean.
+    fn addressed(&mut self, message: &Message, targets: &[Target]) -> HeardOutcome {
+        let mut scope = Vec::new();
+        for target in targets {
+            match target {
+                Target::All => scope.extend(self.state.live().map(|s| s.id)),
+                Target::Group(prefix) => {
+                    let prefix = prefix.to_ascii_lowercase();
+                    scope.extend(
+                        self.state
+                            .live()
+                            .filter(|s| s.name.folded().starts_with(&prefix))
+                            .map(|s| s.id),
+                    );
+                }
+                Target::Name(name) => match self.state.session_named(name) {
+                    Some(session) => scope.push(session.id),
+                    None => return self.near_miss(message, name),
+                },
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        scope.retain(|id| seen.insert(*id));
+        if scope.is_empty() {
+            return self.keep(message, "No session matches that. Your text is kept.", vec![], None);
+        }
+        if message.text.trim().is_empty() {
+            return self.only_prefix(message, &scope);
+        }
+        self.to_scope(message, &scope)
+    }
+
+    /// Text for these sessions; for none, when nothing said which.
+    fn to_scope(&mut self, message: &Message, scope: &[SessionId]) -> HeardOutcome {
+        match slash::parse(&message.text) {
+            Slash::Vigie(name, arguments) => return self.slash(message, scope, name, &arguments),
+            Slash::Nearly { typed, meant } => {
+                let words = format!(
+                    "There is no /{typed}. Did you mean /{meant}? Nothing was done; your text is kept."
+                );
+                return self.keep(message, &words, scope.to_vec(), None);
+            }
+            Slash::Agent(command) => {
+                let message = Message { text: command, ..message.clone() };
+                return self.to_sessions(&message, scope, PromptForm::Command);
+            }
+            Slash::Text => {}
+        }
+        if let Some(outcome) = self.as_answer(message, scope) {
+            return outcome;
+        }
+        self.to_sessions(message, scope, PromptForm::Text)
+    }
+
+    /// A reply to a card. `None`: the words are no answer to it and go to its session.
+    fn reply_to_card(&mut self, message: &Message, id: GateId) -> Option<HeardOutcome> {
+        let gate = self.state.gates.get(&id).cloned()?;
+        if !message.can_act() {
+            return self.as_answer(message, &[gate.session]);
+        }
+        let reading = answer::read(&message.text, &self.state.rules.words);
+        let code_typed = code_of(&reading).is_some_and(|code| *code == gate.code);
+        if code_of(&reading).is_some() && !code_typed {
+            return self.as_answer(message, &[gate.session]);
+        }
+        let free = !matches!(gate.ask, Asked::Permission { .. });
+        let given = match (reading, free) {
+            (Reading::Unclear { did_you_mean }, false) if gate.is_open() => {
+                return Some(self.unclear(message, &did_you_mean));
+            }
+            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, false) => {
+                return None;
+            }
+            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, true)
+                if !gate.is_open() =>
+            {
+                return None;
+            }
+            (_, _) => self.given(id, &message.text, code_typed),
+        };
+        Some(self.answered(message, id, given))
+    }
+
+    fn answered(&mut self, message: &Message, gate: GateId, given: Given) -> HeardOutcome {
+        let who = Who { human: message.human.clone(), via: message.via.clone() };
+        let result = self.answer_gate(gate, given, &who);
+        self.mark_answer(&message.receipt(vec![]), &result);
+        HeardOutcome::Handled
+    }
+
+    fn unclear(&mut self, message: &Message, meant: &str) -> HeardOutcome {
+        let why = format!("did you mean {meant}? Nothing was decided and nothing was sent");
+        self.mark(&message.receipt(vec![]), Mark::NotTaken { why });
+        HeardOutcome::Handled
+    }
+
+    /// Whether the whole message is an answer to something that waits. `None`: it is not.
+    fn as_answer(&mut self, message: &Message, scope: &[SessionId]) -> Option<HeardOutcome> {
+        let reading = answer::read(&message.text, &self.state.rules.words);
+        let open: Vec<GateId> = self
+            .state
+            .open_gates()
+            .filter(|gate| scope.is_empty() || scope.contains(&gate.session))
+            .map(|gate| gate.id)
+            .collect();
+        let an_answer = match &reading {
+            Reading::Allow { .. }
+            | Reading::AllowForSession { .. }
+            | Reading::Deny { .. }
+            | Reading::Option { .. } => true,
+            Reading::AllowAll => !open.is_empty(),
+            Reading::Unclear { did_you_mean } if !open.is_empty() && message.can_act() => {
+                return Some(self.unclear(message, did_you_mean));
+            }
+            Reading::Unclear { .. } | Reading::NotAnAnswer => false,
+        };
+        if !an_answer {
+            return self.free_answer(message, scope, &open);
+        }
+        if !message.can_act() {
+            if open.is_empty() && code_of(&reading).is_none() {
+                return None;
+            }
+            let why = if message.forwarded {
+                "somebody else's words decide nothing"
+            } else {
+                "it was sent long ago and decides nothing now"
+            };
+            self.mark(&message.receipt(vec![]), Mark::NotTaken { why: why.into() });
+            return Some(HeardOutcome::Handled);
+        }
+        if let Some(code) = code_of(&reading) {
+            return Some(match self.gate_of_code(code.as_str()) {
+                Ok(gate) => {
+                    let given = self.given(gate, &message.text, true);
+                    self.answered(message, gate, given)
+                }
+                Err(refusal) => {
+                    self.mark_answer(&message.receipt(vec![]), &Err(refusal));
+                    HeardOutcome::Handled
+                }
+            });
+        }
+        match open.as_slice() {
+            [] if scope.is_empty() => {
+                self.mark(
+                    &message.receipt(vec![]),
+                    Mark::NotTaken { why: "nothing waits for an answer".into() },
+                );
+                Some(HeardOutcome::Handled)
+            }
+            // "ok" to a session that asked nothing is a message like any other.
+            [] => None,
+            [gate] if reading != Reading::AllowAll => {
+                let given = self.given(*gate, &message.text, false);
+                Some(self.answered(message, *gate, given))
+            }
+            several => {
+                let several = several.to_vec();
+                self.mark(&message.receipt(vec![]), Mark::NotTaken { why: "say which one".into() });
+                self.list_gates(&message.place, &several);
+                Some(HeardOutcome::Handled)
+            }
+        }
+    }
+
+    /// Words in a session's thread answer the one question it asks.
+    fn free_answer(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        open: &[GateId],
+    ) -> Option<HeardOutcome> {
+        let [gate] = open else { return None };
+        let question = matches!(self.state.gates.get(gate)?.ask, Asked::Questions { .. });
+        if scope.len() != 1 || !question || !message.can_act() {
+            return None;
+        }
+        Some(self.answered(message, *gate, Given::Words(message.text.trim().into())))
+    }
+
+    /// Nobody goes by that name.
+    fn near_miss(&mut self, message: &Message, name: &str) -> HeardOutcome {
+        let near: Vec<_> = self.near_sessions(name).into_iter().map(|s| s.id).collect();
+        let words = format!("There is no session {name}. Your text is kept. Where should it go?");
+        let start = name.to_ascii_uppercase().parse().ok();
+        self.keep(message, &words, near, start)
+    }
+
+    /// Only an address: the words without one that follow go there.
+    fn only_prefix(&mut self, message: &Message, scope: &[SessionId]) -> HeardOutcome {
+        match scope {
+            [session] => self.focus_on(message, *session),
+            several => {
+                let names: Vec<_> = several.iter().map(|id| self.session_name(*id)).collect();
+                self.say_here(message, &format!("{}: say what they should do.", names.join(", ")));
+                HeardOutcome::Handled
+            }
+        }
+    }
+
+    fn focus_on(&mut self, message: &Message, session: SessionId) -> HeardOutcome {
+        let (place, human) = (message.place.clone(), message.human.clone());
+        self.put(Row::Focus(FocusRow { place, human, session: Some(session) }));
+        let line = self.status_line(session);
+        self.say_here(
+            message,
+            &format!(
+                "{line}\nWords without an address go to {} here, until /focus off.",
+                self.session_name(session)
+            ),
+        );
+        HeardOutcome::Handled
+    }
+
+    /// Puts the text into each session's line.
+    fn to_sessions(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        form: PromptForm,
+    ) -> HeardOutcome {
+        if scope.is_empty() {
+            let likely = self.likeliest();
+            return self.keep_form(
+                message,
+                form,
+                "Where should it go? Your text is kept.",
+                likely,
+                None,
+            );
+        }
+        if let Some(ended) = scope.iter().copied().find(|id| !self.is_live(*id)) {
+            let name = self.session_name(ended);
+            let words =
+                format!("{name} does not run. Your text is kept. Resume {name} and send it?");
+            return self.keep_form(message, form, &words, vec![ended], None);
+        }
+        let names: Vec<SessionName> = scope
+            .iter()
+            .filter_map(|id| self.state.sessions.get(id))
+            .map(|s| s.name.clone())
+            .collect();
+        let text = prompt_words(message);
+        let mut prompts = Vec::new();
+        for session in scope {
+            match self.queue(
+                *session,
+                &text,
+                form,
+                &message.human,
+                Some(message.receipt(names.clone())),
+            ) {
+                Ok(prompt) => prompts.push(prompt),
+                Err(refusal) => {
+                    self.mark_answer(&message.receipt(vec![]), &Err(refusal));
+                    return HeardOutcome::Routed { prompts, sessions: scope.to_vec() };
+                }
+            }
+        }
+        HeardOutcome::Routed { prompts, sessions: scope.to_vec() }
+    }
+
+    /// Live sessions, those that were heard of last first.
+    fn likeliest(&self) -> Vec<SessionId> {
+        let mut live: Vec<_> = self.state.live().map(|s| (s.life.since(), s.id)).collect();
+        live.sort_unstable_by(|a, b| b.cmp(a));
+        live.into_iter().map(|(_, id)| id).take(OFFERED).collect()
+    }
+
+    fn keep(
+        &mut self,
+        message: &Message,
+        words: &str,
+        offered: Vec<SessionId>,
+        start: Option<SessionName>,
+    ) -> HeardOutcome {
+        self.keep_form(message, PromptForm::Text, words, offered, start)
+    }
+
+    /// Nothing is guessed: the text is kept and the person chooses.
+    fn keep_form(
+        &mut self,
+        message: &Message,
+        form: PromptForm,
+        words: &str,
+        offered: Vec<SessionId>,
+        start: Option<SessionName>,
+    ) -> HeardOutcome {
+        let heard = message.heard;
+        let button = |label, action| Button { label, detail: None, weight: Weight::Plain, action };
+        let mut buttons: Vec<_> = offered
+            .into_iter()
+            .map(|session| button(self.session_name(session), Action::SendTo { heard, session }))
+            .collect();
+        if let (Some(name), Some(project)) =
+            (start, self.state.rules.projects.first().map(|p| p.name.clone()))
+        {
+            let label = format!("Start {name} in {project}");
+            buttons.push(button(label, Action::StartAndSend { heard, name, project }));
+        }
+        buttons.push(button("Drop it".into(), Action::Drop { heard }));
+        self.mark(
+            &message.receipt(vec![]),
+            Mark::Kept { why: words.lines().next().unwrap_or_default().into() },
+        );
+        let asked = self.post_to_place(
+            &message.place,
+            None,
+            show::note(Level::Note, Rich::plain(words), buttons),
+        );
+        HeardOutcome::Kept {
+            kept: Kept {
+                by: message.human.clone(),
+                place: message.place.clone(),
+                text: prompt_words(message),
+                form,
+                session: None,
+                asked: Some(asked),
+            },
+        }
+    }
+
+    fn say_here(&mut self, message: &Message, words: &str) {
+        self.say_post(message, show::note(Level::Note, Rich::plain(words), vec![]));
+    }
+
+    fn say_post(&mut self, message: &Message, post: Post) {
+        self.post_to_place(&message.place, None, post);
+        self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words: None });
+    }
+
+    fn slash(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        name: Name,
+        arguments: &str,
+    ) -> HeardOutcome {
+        if !message.can_act() {
+            self.mark(
+                &message.receipt(vec![]),
+                Mark::NotTaken {
+                    why: "it was sent long ago; say it again if it still holds".into(),
+                },
+            );
+            return HeardOutcome::Handled;
+        }
+        let result = match name {
+            Name::Help => Ok(help()),
+            Name::Sessions | Name::Status => Ok(Rich::plain(self.board())),
+            Name::Waiting => Ok(Rich::plain(self.waiting_list())),
+            Name::New => self.slash_new(message, arguments).map(Rich::plain),
+            Name::Focus if arguments.eq_ignore_ascii_case("off") => {
+                let (place, human) = (message.place.clone(), message.human.clone());
+                self.put(Row::Focus(FocusRow { place, human, session: None }));
+                Ok(Rich::plain("No focus any more."))
+            }
+            Name::Stop | Name::End | Name::Kill | Name::Resume | Name::Screen | Name::Focus => {
+                return self.slash_on_sessions(message, scope, name, arguments);
+            }
+        };
+        let text = result.unwrap_or_else(|refusal| Rich::plain(refusal.sentence()));
+        self.say_post(message, show::note(Level::Note, text, vec![]));
+        HeardOutcome::Handled
+    }
+
+    fn slash_on_sessions(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        name: Name,
+        arguments: &str,
+    ) -> HeardOutcome {
+        let targets = match (arguments.split_whitespace().next(), scope) {
+            (Some(named), _) => match self.named(named.trim_matches(['[', ']'])) {
+                Ok(id) => vec![id],
+                Err(refusal) => {
+                    self.say_here(message, &refusal.sentence());
+                    return HeardOutcome::Handled;
+                }
+            },
+            (None, []) => match self.state.live().map(|s| s.id).collect::<Vec<_>>().as_slice() {
+                [only] => vec![*only],
+                _ => {
+                    self.say_here(
+                        message,
+                        &format!("Which one? Write it with its name.\n{}", self.board()),
+                    );
+                    return HeardOutcome::Handled;
+                }
+            },
+            (None, scope) => scope.to_vec(),
+        };
+        for id in targets {
+            if let Err(refusal) = self.slash_on(message, id, name) {
+                self.say_here(message, &refusal.sentence());
+            }
+        }
+        HeardOutcome::Handled
+    }
+
+    fn slash_on(&mut self, message: &Message, id: SessionId, name: Name) -> Result<(), Refusal> {
+        let session = self.session_name(id);
+        if self.state.rules.people.get(&message.human).is_none_or(|p| p.role < Role::Talker) {
+            return Err(Refusal::AlreadyDecided("You may look, not command.".into()));
+        }
+        let live = self.is_live(id);
+        let need_live =
+            matches!(name, Name::Stop | Name::End | Name::Kill | Name::Screen | Name::Focus);
+        if need_live && !live {
+            let name = self.state.sessions[&id].name.clone();
+            return Err(Refusal::NotLive { name });
+        }
+        match name {
+            Name::Stop => {
+                self.interrupt(id);
+                self.mark(
+                    &message.receipt(vec![]),
+                    Mark::Stored { targets: vec![], words: Some(format!("stopping {session}")) },
+                );
+            }
+            Name::End => drop(self.end(&session, &message.human, OrderKind::End)?),
+            Name::Kill => drop(self.end(&session, &message.human, OrderKind::Kill)?),
+            Name::Resume => self.resume(id)?,
+            Name::Focus => drop(self.focus_on(message, id)),
+            Name::Screen => {
+                let run = self.state.sessions[&id].run;
+                self.effect(Effect::ReadScreen { session: id, run, place: message.place.clone() });
+            }
+            Name::Help | Name::Sessions | Name::Status | Name::Waiting | Name::New => {}
+        }
+        if matches!(name, Name::End | Name::Kill | Name::Resume) {
+            let verb = match name {
+                Name::Resume => "resuming",
+                Name::Kill => "killing",
+                _ => "ending",
+            };
+            self.mark(
+                &message.receipt(vec![]),
+                Mark::Stored { targets: vec![], words: Some(format!("{verb} {session}")) },
+            );
+        }
+        Ok(())
+    }
+
+    /// `/new NAME [in PROJECT] [with AGENT] [TEXT]`.
+    fn slash_new(&mut self, message: &Message, arguments: &str) -> Result<String, Refusal> {
+        let (name, mut rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+        let mut project: Option<ProjectName> = None;
+        let mut agent = None;
+        loop {
+            let mut words = rest.trim_start().splitn(3, char::is_whitespace);
+            match (words.next(), words.next()) {
+                (Some("in"), Some(named))
+                    if self.state.rules.projects.iter().any(|p| p.name.as_str() == named) =>
+                {
+                    project = Some(ProjectName::new(named));
+                }
+                (Some("with"), Some(named))
+                    if self.state.rules.agents.iter().any(|a| a.as_str() == named) =>
+                {
+                    agent = Some(named.to_owned());
+                }
+                _ => break,
+            }
+            rest = words.next().unwrap_or("");
+        }
+        let start = Start {
+            name: name.trim_matches(['[', ']']).into(),
+            title: String::new(),
+            project: project.map(|p| p.to_string()),
+            agent,
+            prompt: None,
+        };
+        let id = self.start(&start, &message.human)?;
+        let name = self.state.sessions[&id].name.clone();
+        if !rest.trim().is_empty() {
+            self.queue(
+                id,
+                rest.trim(),
+                PromptForm::Text,
+                &message.human,
+                Some(message.receipt(vec![name.clone()])),
+            )?;
+        }
+        Ok(format!("{name} starts."))
+    }
+
+    fn status_line(&self, id: SessionId) -> String {
+        let Some(thread) = self.thread_state(id) else { return String::new() };
+        let agent = self.state.sessions.get(&id).map(|s| s.agent.to_string()).unwrap_or_default();
+        let age = show::span(thread.since, self.now);
+        let look = serde_json::to_value(thread.state)
+            .ok()
+            .and_then(|v| v.as_str().map(|s| s.replace('_', " ")));
+        let detail = thread.detail.map(|d| format!(": {d}")).unwrap_or_default();
+        format!("{} ({agent}) {} {age}{detail}", thread.session, look.unwrap_or_default())
+    }
+
+    fn board(&self) -> String {
+        let live: Vec<_> = self.state.live().map(|s| self.status_line(s.id)).collect();
+        let mut lines = if live.is_empty() {
+            vec!["No session runs. /new NAME starts one.".into()]
+        } else {
+            live
+        };
+        lines.push(self.waiting_list());
+        if !self.state.failed.is_empty() {
+            lines.push(format!(
+                "{} messages did not arrive; vigie status lists them.",
+                self.state.failed.len()
+            ));
+        }
+        lines.join("\n")
+    }
+
+    fn waiting_list(&self) -> String {
+        let mut open: Vec<_> = self.state.open_gates().collect();
+        open.sort_by_key(|gate| gate.opened);
+        if open.is_empty() {
+            return "Nothing waits for you.".into();
+        }
+        let line = |gate: &&crate::gate::Gate| {
+            let age = show::span(gate.opened, self.now);
+            format!(
+                "{} {} {} ({age})",
+                gate.code,
+                self.session_name(gate.session),
+                gate.shown.title
+            )
+        };
+        open.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The text as the agent gets it: somebody else's words and old ones say so.
+fn prompt_words(message: &Message) -> String {
+    let text = message.text.trim();
+    let text = if message.forwarded {
+        let quoted: Vec<_> = text.lines().map(|line| format!("> {line}")).collect();
+        format!("Forwarded from somebody else:\n{}", quoted.join("\n"))
+    } else {
+        text.to_owned()
+    };
+    match message.age {
+        Some(age) => {
+            let then = chrono::DateTime::UNIX_EPOCH;
+            format!("{text}\n\n(sent {} ago)", show::span(then, then + age))
+        }
+        None => text,
+    }
+}
+
+fn code_of(reading: &Reading) -> Option<&crate::id::GateCode> {
+    match reading {
+        Reading::Allow { code } | Reading::AllowForSession { code } => code.as_ref(),
+        Reading::Deny { code, .. } | Reading::Option { code, .. } => code.as_ref(),
+        Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => None,
+    }
+}
+
+fn help() -> Rich {
+    let mut text = Rich::plain(
+        "Write [NAME] text to a session, or text alone in its thread. //command is the agent's own command.\n",
+    );
+    for (word, _, about) in slash::COMMANDS.iter().filter(|(word, ..)| *word != "start") {
+        text.push(&format!("/{word}"), Some(Style::Code));
+        text.push(&format!(" {about}\n"), None);
+    }
+    text
+}

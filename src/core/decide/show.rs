@@ -1,0 +1,207 @@
+//! How things are worded: posts, receipts and thread titles out of the state.
+
+use super::Work;
+use crate::{
+    Timestamp,
+    bridge::{Body, Button, Document, Level, Mark, Part, Post, SessionLook, ThreadState},
+    delivery::Rank,
+    id::{SessionId, SessionName},
+    prompt::Prompt,
+    session::{Life, Session},
+    state::Chat,
+    text::{self, Rich, Style},
+};
+
+/// Longest last words in a list.
+const LAST_WORDS: usize = 120;
+
+impl Work<'_> {
+    pub(super) fn thread_state(&self, id: SessionId) -> Option<ThreadState> {
+        let session = self.state.sessions.get(&id)?;
+        let (state, detail) = self.look(session);
+        let title = session.title.clone();
+        Some(ThreadState {
+            session: session.name.clone(),
+            title,
+            state,
+            detail,
+            since: session.life.since(),
+        })
+    }
+
+    fn look(&self, session: &Session) -> (SessionLook, Option<String>) {
+        let gate = self.state.open_gates_of(session.id).next();
+        match (&session.life, gate) {
+            (Life::Starting { .. } | Life::Idle { .. } | Life::Working { .. }, Some(gate)) => {
+                let what = match gate.shown.kind {
+                    crate::bridge::CardKind::Permission => "permission",
+                    crate::bridge::CardKind::Question => "question",
+                    crate::bridge::CardKind::Plan => "plan",
+                };
+                (SessionLook::Waiting, Some(what.into()))
+            }
+            (Life::NeedsDesk { why, .. } | Life::Lost { why, .. }, _) => {
+                (session.life.look(), Some(why.clone()))
+            }
+            (Life::Working { .. }, None) => (
+                session.life.look(),
+                session.turn.as_ref().and_then(|turn| turn.lines.last().cloned()),
+            ),
+            (Life::Starting { .. } | Life::Idle { .. } | Life::Ended { .. }, _) => {
+                (session.life.look(), session.last_words.clone())
+            }
+        }
+    }
+
+    /// Brings the session's thread up to date in every chat.
+    pub(super) fn show_thread(&mut self, session: SessionId) {
+        for chat in self.state.rules.chats.clone() {
+            self.show_thread_in(&chat, session);
+        }
+    }
+
+    /// An agent's own words, masked and cut for each chat; whoever replies to any part reaches it.
+    pub(super) fn post_answer(&mut self, id: SessionId, markdown: &str, level: Level) {
+        let Some(session) = self.state.sessions.get(&id) else { return };
+        let name = session.name.clone();
+        let masked = text::mask(markdown);
+        let mut rich = text::markdown(&masked.text);
+        if rich.is_empty() {
+            rich = Rich::plain(format!("{name} finished with no text."));
+        }
+        if masked.masked > 0 {
+            let words = format!(
+                "\n\n{} masked; the desk shows it (vigie log {name}).",
+                secrets(masked.masked)
+            );
+            rich.push(&words, Some(Style::Italic));
+        }
+        let document = format!("{name}-{}", self.now.format("%Y%m%d-%H%M%S"));
+        for chat in self.state.rules.chats.clone() {
+            self.post_rich(&chat, id, &name, &rich, level, &document);
+        }
+    }
+
+    fn post_rich(
+        &mut self,
+        chat: &Chat,
+        id: SessionId,
+        name: &SessionName,
+        rich: &Rich,
+        level: Level,
+        document: &str,
+    ) {
+        let fitted = text::fit(rich, &chat.limits, document);
+        let of = fitted.parts.len();
+        for (index, text) in fitted.parts.into_iter().enumerate() {
+            let part = (of > 1).then_some(Part { number: index + 1, of });
+            let body = Body::Text { text, part, buttons: Vec::new() };
+            self.post_in(chat, id, Post { from: Some(name.clone()), level, body }, Rank::Final);
+        }
+        if let Some(document) = fitted.document {
+            self.post_document(chat, id, name, document, level);
+        }
+    }
+
+    pub(super) fn post_document(
+        &mut self,
+        chat: &Chat,
+        id: SessionId,
+        name: &SessionName,
+        document: Document,
+        level: Level,
+    ) {
+        let post = Post { from: Some(name.clone()), level, body: Body::Document(document) };
+        self.post_in(chat, id, post, Rank::Final);
+    }
+
+    pub(super) fn post_in(
+        &mut self,
+        chat: &Chat,
+        id: SessionId,
+        post: Post,
+        rank: Rank,
+    ) -> crate::id::DeliveryId {
+        let to = self.session_target(chat, id);
+        let what = crate::delivery::Outgoing::Post { post, reply_to: None };
+        self.deliver(super::outbox::Draft { to, what, rank, session: Some(id), newest: None })
+    }
+
+    /// Vigie's own words about a session.
+    pub(super) fn tell(
+        &mut self,
+        session: SessionId,
+        level: Level,
+        words: &str,
+        buttons: Vec<Button>,
+    ) {
+        let rank = if level == Level::Ring { Rank::Gate } else { Rank::Note };
+        self.post_to_session(session, &note(level, Rich::plain(words), buttons), rank);
+    }
+
+    /// What the receipt on a person's message should say while it is on its way.
+    pub(super) fn mark_stored(&mut self, prompt: &Prompt) {
+        let Some(message) = prompt.message.clone() else { return };
+        let words = self.waiting_words(prompt);
+        self.mark(&message, Mark::Stored { targets: message.targets.clone(), words });
+    }
+
+    /// Why it is not with the agent yet; `None` when it goes in now.
+    fn waiting_words(&self, prompt: &Prompt) -> Option<String> {
+        let session = self.state.sessions.get(&prompt.session)?;
+        let name = &session.name;
+        let ahead = self.state.line_of(session.id).filter(|p| p.number < prompt.number).count();
+        let when = if self.state.open_gates_of(session.id).next().is_some() {
+            format!("{name} takes it after your answer")
+        } else {
+            match &session.life {
+                Life::Idle { .. } if ahead == 0 => return None,
+                Life::Idle { .. } | Life::Working { .. } => {
+                    format!("{name} takes it after this turn")
+                }
+                Life::Starting { .. } => format!("{name} takes it when it has started"),
+                Life::NeedsDesk { .. } => format!("{name} needs you at the desk first"),
+                Life::Ended { .. } | Life::Lost { .. } => {
+                    format!("{name} takes it when it is resumed")
+                }
+            }
+        };
+        Some(if ahead > 0 { format!("{} in line, {when}", ordinal(ahead + 1)) } else { when })
+    }
+}
+
+/// Vigie's own words.
+pub(super) fn note(level: Level, text: Rich, buttons: Vec<Button>) -> Post {
+    Post { from: None, level, body: Body::Text { text, part: None, buttons } }
+}
+
+/// The first line, shortened, for lists.
+pub(super) fn last_words(text: &str) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let short: String = line.chars().take(LAST_WORDS).collect();
+    if short.len() < line.len() { format!("{short}…") } else { short }
+}
+
+pub(super) fn ordinal(number: usize) -> String {
+    let ending = match (number % 10, number % 100) {
+        (1, teens) if teens != 11 => "st",
+        (2, teens) if teens != 12 => "nd",
+        (3, teens) if teens != 13 => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+/// "4 min", "2 h 05".
+pub(super) fn span(from: Timestamp, to: Timestamp) -> String {
+    let seconds = (to - from).num_seconds().max(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        _ => format!("{} h {:02}", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+fn secrets(number: usize) -> String {
+    if number == 1 { "1 secret was".into() } else { format!("{number} secrets were") }
+}

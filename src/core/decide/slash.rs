@@ -1,0 +1,83 @@
+//! Vigie's own slash commands in a chat.
+
+use crate::nearest::nearest;
+
+/// What a text that begins with a slash asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Slash {
+    /// A command of Vigie's, and the rest of the line.
+    Vigie(Name, String),
+    /// `//compact`: the agent's own `/compact`, meant as such.
+    Agent(String),
+    /// One word that is nearly a command.
+    Nearly { typed: String, meant: &'static str },
+    /// A text like any other (`/tmp/x is full`).
+    Text,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    Help,
+    Sessions,
+    Status,
+    Waiting,
+    New,
+    Stop,
+    End,
+    Kill,
+    Resume,
+    Focus,
+    Screen,
+}
+
+/// Every command: its word, what it stands for, and what the help says.
+pub(super) const COMMANDS: [(&str, Name, &str); 12] = [
+    ("sessions", Name::Sessions, "what runs"),
+    ("waiting", Name::Waiting, "what waits for you"),
+    ("status", Name::Status, "sessions, what waits, what did not arrive"),
+    ("new", Name::New, "NAME [TEXT]: start a session"),
+    ("stop", Name::Stop, "[NAME]: interrupt its turn, context kept"),
+    ("end", Name::End, "[NAME]: end the session"),
+    ("kill", Name::Kill, "[NAME]: end it at once, with all it started"),
+    ("resume", Name::Resume, "[NAME]: go on with its conversation"),
+    ("focus", Name::Focus, "NAME or off: where words without an address go"),
+    ("screen", Name::Screen, "[NAME]: what its terminal shows"),
+    ("help", Name::Help, "this list"),
+    ("start", Name::Help, "this list"),
+];
+
+pub(super) fn parse(text: &str) -> Slash {
+    let text = text.trim();
+    if let Some(command) =
+        text.strip_prefix("//").filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+    {
+        return Slash::Agent(format!("/{command}"));
+    }
+    let Some(rest) = text.strip_prefix('/') else { return Slash::Text };
+    let (word, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    if let Some((_, name, _)) = COMMANDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(word))
+    {
+        return Slash::Vigie(*name, arguments.trim().to_owned());
+    }
+    // A path has more slashes, and a sentence more words; only a lone word can be a slip of the thumb.
+    let lone =
+        word.chars().all(|c| c.is_ascii_alphabetic()) && arguments.split_whitespace().count() <= 1;
+    match nearest(word, COMMANDS.iter().map(|(known, ..)| *known), 1).first() {
+        Some(meant) if lone => Slash::Nearly { typed: word.into(), meant },
+        Some(_) | None => Slash::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_text_and_a_slip_is_caught() {
+        assert_eq!(parse("/tmp/x is full, look"), Slash::Text);
+        assert_eq!(parse("/stop PD-285"), Slash::Vigie(Name::Stop, "PD-285".into()));
+        assert_eq!(parse("/stpo"), Slash::Nearly { typed: "stpo".into(), meant: "stop" });
+        assert_eq!(parse("//compact"), Slash::Agent("/compact".into()));
+        assert_eq!(parse("// a comment"), Slash::Text);
+    }
+}

@@ -1,0 +1,227 @@
+use super::world::World;
+use crate::{
+    agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, OrderKind, RefusedPrompt},
+    bridge::Mark,
+    command::{Command, Refusal, Reply, Start},
+    session::{Ended, Launch, Life},
+};
+
+fn interrupts(w: &World) -> usize {
+    w.orders.iter().filter(|(_, order)| order.what == OrderKind::Interrupt).count()
+}
+
+#[test]
+fn stop_is_not_queued_and_what_follows_goes_in_after_it() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] cargo test");
+    w.takes("PD-285");
+    w.writes("[PD-285] /stop");
+    assert_eq!(interrupts(&w), 1);
+    w.writes("[PD-285] only run the unit tests");
+    assert_eq!(w.handed("PD-285").len(), 1, "not before the interrupt is through");
+    w.report("PD-285", AgentEvent::Interrupted { turn: None });
+    w.doing("PD-285", Doing::Idle);
+    assert_eq!(w.takes("PD-285"), "only run the unit tests");
+    w.finishes("PD-285", "Unit tests pass.");
+    assert!(w.said("Unit tests pass."));
+    assert!(w.said("its context is kept"));
+}
+
+#[test]
+fn a_prompt_handed_before_a_crash_is_told_again_under_the_same_order() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] go");
+    w.crash();
+    w.crash();
+    let ids: Vec<_> = w.orders.iter().map(|(_, order)| order.id).collect();
+    assert_eq!(ids.len(), 3);
+    assert!(ids.iter().all(|id| *id == ids[0]));
+}
+
+#[test]
+fn a_report_that_comes_twice_counts_once() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] go");
+    w.takes("PD-285");
+    w.finishes("PD-285", "only once");
+    let session = w.id("PD-285");
+    let run = w.state.sessions[&session].run;
+    let what = AgentEvent::Finished { turn: None, text: "only once".into(), provisional: false };
+    for seq in 1..5 {
+        let report = crate::agent::Report { seq, at: w.now, what: what.clone() };
+        w.step(crate::decide::Event::Report { session, run, report });
+    }
+    assert_eq!(w.shown.iter().filter(|s| s.text() == "only once").count(), 1);
+}
+
+#[test]
+fn a_crash_of_the_agent_keeps_what_waits_and_offers_to_resume() {
+    let mut w = World::with(&["PD-285"]);
+    let message = w.writes("[PD-285] go");
+    w.report(
+        "PD-285",
+        AgentEvent::Exited { how: ExitStatus::Code { code: 1 }, last: vec!["boom".into()] },
+    );
+    assert!(
+        matches!(w.mark(&message), Mark::Stored { words: Some(words), .. } if words.contains("resumed"))
+    );
+    w.taps("Resume PD-285");
+    assert_eq!(w.launched.len(), 2);
+    let session = &w.state.sessions[&w.id("PD-285")];
+    assert!(
+        matches!(session.launching, Some(Launch::Resume { .. })),
+        "with its own conversation, never a fresh one"
+    );
+    w.doing("PD-285", Doing::Idle);
+    assert_eq!(w.handed("PD-285"), ["go"]);
+}
+
+#[test]
+fn a_resume_that_fails_is_said_and_nothing_is_sent_elsewhere() {
+    let mut w = World::with(&["PD-285"]);
+    w.ask(Command::End { session: "PD-285".into() }).unwrap();
+    w.report("PD-285", AgentEvent::Exited { how: ExitStatus::Code { code: 0 }, last: vec![] });
+    w.writes("[PD-285] go on with the refactor");
+    w.taps("PD-285");
+    let last = vec!["No conversation found with session ID: x".into()];
+    w.report("PD-285", AgentEvent::Exited { how: ExitStatus::Code { code: 1 }, last });
+    assert!(w.said("No conversation found"));
+    assert!(w.handed("PD-285").is_empty());
+    assert_eq!(w.state.line_of(w.id("PD-285")).count(), 1, "the prompt is kept");
+}
+
+#[test]
+fn a_launch_that_died_with_the_daemon_is_done_again() {
+    let mut w = World::new();
+    let start = Start {
+        name: "PD-1".into(),
+        title: String::new(),
+        project: None,
+        agent: None,
+        prompt: Some("hello".into()),
+    };
+    assert!(matches!(w.ask(Command::Start(start)), Ok(Reply::Started(_))));
+    w.crash();
+    assert_eq!(w.launched.len(), 2);
+    assert_eq!(w.launched[0], w.launched[1], "the same session, not a second one");
+}
+
+#[test]
+fn end_and_kill_are_told_until_the_program_is_gone() {
+    let mut w = World::with(&["PD-285"]);
+    w.ask(Command::End { session: "PD-285".into() }).unwrap();
+    w.crash();
+    let ends = w.orders.iter().filter(|(_, order)| order.what == OrderKind::End).count();
+    assert_eq!(ends, 2);
+    w.report("PD-285", AgentEvent::Exited { how: ExitStatus::Signal { signal: 15 }, last: vec![] });
+    let life = &w.state.sessions[&w.id("PD-285")].life;
+    assert!(matches!(life, Life::Ended { how: Ended::By { .. }, .. }), "{life:?}");
+}
+
+#[test]
+fn a_prompt_that_was_typed_and_not_taken_says_so() {
+    let mut w = World::with(&["PD-285"]);
+    let message = w.writes("[PD-285] line one\nline two");
+    let prompt = w.state.prompts.values().next().unwrap().id;
+    w.report("PD-285", AgentEvent::PromptHeld { prompt, why: Held::DeskTyping });
+    assert!(
+        matches!(w.mark(&message), Mark::Stored { words: Some(words), .. } if words.contains("desk"))
+    );
+    w.report("PD-285", AgentEvent::PromptRefused { prompt, why: RefusedPrompt::NoSignal });
+    assert!(w.refused(&message).contains("never said it took it"));
+    assert!(w.state.prompts.is_empty(), "it is not tried again by itself");
+}
+
+#[test]
+fn a_compaction_in_the_middle_does_not_end_the_turn() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] go");
+    w.takes("PD-285");
+    w.report("PD-285", AgentEvent::Compacted);
+    assert!(matches!(w.state.sessions[&w.id("PD-285")].life, Life::Working { .. }));
+    w.finishes("PD-285", "Finished.");
+    assert!(w.said("Finished."));
+}
+
+#[test]
+fn progress_is_one_message_that_becomes_one_line() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] go");
+    w.takes("PD-285");
+    let before = w.shown.len();
+    for n in 0..20 {
+        w.report("PD-285", AgentEvent::Progress { turn: None, line: format!("step {n}") });
+    }
+    assert_eq!(w.shown.len(), before + 1);
+    assert!(w.last().text().ends_with("step 19"));
+    w.finishes("PD-285", "all done");
+    assert!(w.shown[before].text().starts_with("worked"));
+    assert!(w.shown[before].buttons().is_empty());
+}
+
+#[test]
+fn an_empty_answer_still_ends_the_turn_visibly() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] go");
+    w.takes("PD-285");
+    w.finishes("PD-285", " \u{200b}\n");
+    assert!(w.said("finished with no text"));
+}
+
+#[test]
+fn an_error_of_the_service_rings_and_the_session_goes_on() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] go");
+    w.takes("PD-285");
+    w.report(
+        "PD-285",
+        AgentEvent::TurnFailed {
+            turn: None,
+            kind: FailureKind::Service,
+            text: "529 overloaded".into(),
+        },
+    );
+    w.doing("PD-285", Doing::Idle);
+    assert!(w.said("could not reach its service"));
+    w.writes("[PD-285] again");
+    assert_eq!(w.handed("PD-285"), ["go", "again"]);
+}
+
+#[test]
+fn names_are_checked_and_near_misses_named() {
+    let mut w = World::with(&["PD-285"]);
+    let unknown = w.ask(Command::Stop { session: "PD-258".into() }).unwrap_err();
+    assert_eq!(unknown.sentence(), "there is no session PD-258. Did you mean PD-285?");
+    let start = |agent: Option<&str>, project: Option<&str>| {
+        Command::Start(Start {
+            name: "PD-1".into(),
+            title: String::new(),
+            project: project.map(Into::into),
+            agent: agent.map(Into::into),
+            prompt: None,
+        })
+    };
+    let agent = w.ask(start(Some("cluade"), None)).unwrap_err();
+    assert_eq!(agent.sentence(), "no agent is called `cluade`. Did you mean claude?");
+    let project = w.ask(start(None, Some("quai"))).unwrap_err();
+    assert_eq!(project.sentence(), "no project is called `quai`. Did you mean quay?");
+    let running = w.ask(Command::Start(Start {
+        name: "pd-285".into(),
+        title: String::new(),
+        project: None,
+        agent: None,
+        prompt: None,
+    }));
+    assert!(matches!(running, Err(Refusal::StillLive { .. })));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_refused_openly() {
+    let mut w = World::with(&["PD-285"]);
+    w.doing("PD-285", Doing::Working);
+    for n in 0..200 {
+        w.writes(&format!("[PD-285] message {n}"));
+    }
+    let message = w.writes("[PD-285] one more");
+    assert!(w.refused(&message).contains("200 messages waiting"));
+}

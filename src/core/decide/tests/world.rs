@@ -1,0 +1,536 @@
+//! A world around `decide`: a clock, a database in memory, a phone that takes whatever is said.
+
+use chrono::{DateTime, TimeDelta};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use crate::{
+    Timestamp,
+    agent::{
+        AgentEvent, Asked, Choice, Decision, Doing, Order, OrderKind, Question, Report, Settled,
+    },
+    answer::Words,
+    bridge::{
+        Action, Body, Button, Card, CardState, Heard, HeardKind, Limits, Mark, Place, Post,
+        Repeats, Said, Say, SayError, TextOrigin, TextUnit,
+    },
+    command::{Command, Refusal, Reply, Request, Start},
+    decide::{Effect, Event, decide, next_deadline},
+    id::{
+        AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, ProjectName,
+        PromptId, RequestId, SessionId, ThreadId, TurnId,
+    },
+    ids::Ids,
+    route::StoryPattern,
+    state::{
+        Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
+        Threads, WorktreeRule,
+    },
+};
+
+pub(super) struct World {
+    pub state: State,
+    ids: Ids,
+    pub now: Timestamp,
+    /// What a database would hold.
+    rows: BTreeMap<String, Row>,
+    sent: HashMap<DeliveryId, MessageId>,
+    /// What the phone shows, in order; edits and marks are applied to it.
+    pub shown: Vec<Shown>,
+    pub marks: HashMap<MessageId, Mark>,
+    pub orders: Vec<(SessionId, Order)>,
+    pub launched: Vec<SessionId>,
+    /// Answers of the bridge to come instead of success.
+    pub failures: VecDeque<SayError>,
+    /// Says that were tried, failures included.
+    pub tries: usize,
+    /// While `true` nothing said arrives: it stays in flight.
+    pub cut: bool,
+    next_message: u32,
+    seqs: HashMap<SessionId, u64>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub place: Place,
+    pub message: MessageId,
+    pub post: Post,
+}
+
+impl Shown {
+    pub(super) fn text(&self) -> String {
+        match &self.post.body {
+            Body::Text { text, .. } => text.text.clone(),
+            Body::Card(card) => format!("{}\n{}", card.title, card.content.text),
+            Body::Progress(progress) => {
+                progress.ended.clone().unwrap_or_else(|| progress.lines.join("\n"))
+            }
+            Body::Document(document) => document.text.clone(),
+        }
+    }
+
+    pub(super) fn buttons(&self) -> &[Button] {
+        match &self.post.body {
+            Body::Text { buttons, .. } => buttons,
+            Body::Card(card) => &card.buttons,
+            Body::Progress(progress) => &progress.buttons,
+            Body::Document(_) => &[],
+        }
+    }
+}
+
+fn rules() -> Rules {
+    let bridge = BridgeName::new("phone");
+    let person = |name: &str, role| Person { name: name.into(), role };
+    let people = [
+        ("owner", person("Inès Caradec", Role::Owner)),
+        ("mate", person("Tomas Lindqvist", Role::Talker)),
+    ];
+    Rules {
+        identities: people
+            .iter()
+            .map(|(id, _)| ((bridge.clone(), (*id).to_owned()), HumanId::new(*id)))
+            .collect(),
+        people: people.into_iter().map(|(id, person)| (HumanId::new(id), person)).collect(),
+        projects: vec![Project {
+            name: ProjectName::new("quay"),
+            path: "/src/quay".into(),
+            agent: AgentName::new("demo"),
+            worktree: WorktreeRule::None,
+        }],
+        agents: vec![AgentName::new("demo"), AgentName::new("claude")],
+        pattern: StoryPattern::default(),
+        words: Words::for_languages(&["en", "fr"]),
+        gate_deadline: TimeDelta::hours(23),
+        chats: vec![Chat {
+            bridge,
+            chat: ChatId::new("main"),
+            threads: Threads::PerSession,
+            limits: Limits {
+                unit: TextUnit::Utf16,
+                text: 4096,
+                spans: 100,
+                parts: 3,
+                repeats: Repeats::DroppedByService,
+            },
+        }],
+    }
+}
+
+pub(super) fn main_chat() -> Place {
+    Place { bridge: BridgeName::new("phone"), chat: ChatId::new("main"), thread: None }
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let now = DateTime::from_timestamp_millis(1_796_000_000_000).unwrap();
+        let mut world = Self {
+            state: State::new(rules(), Found::default()),
+            ids: Ids::new(7, now),
+            now,
+            rows: BTreeMap::new(),
+            sent: HashMap::new(),
+            shown: Vec::new(),
+            marks: HashMap::new(),
+            orders: Vec::new(),
+            launched: Vec::new(),
+            failures: VecDeque::new(),
+            tries: 0,
+            cut: false,
+            next_message: 1,
+            seqs: HashMap::new(),
+        };
+        world.step(Event::Booted);
+        world
+    }
+
+    /// A world with these sessions, idle.
+    pub(super) fn with(names: &[&str]) -> Self {
+        let mut world = Self::new();
+        for name in names {
+            world.start(name);
+        }
+        world
+    }
+
+    pub(super) fn start(&mut self, name: &str) -> SessionId {
+        let start = Start {
+            name: name.into(),
+            title: String::new(),
+            project: None,
+            agent: None,
+            prompt: None,
+        };
+        self.ask(Command::Start(start)).unwrap();
+        let id = self.id(name);
+        self.report(name, AgentEvent::Started { pid: 1, version: None, conversation: None });
+        self.doing(name, Doing::Idle);
+        id
+    }
+
+    /// One event, its rows written, its effects carried out, and whatever follows from those.
+    pub(super) fn step(
+        &mut self,
+        event: Event,
+    ) -> (Option<Result<Reply, Refusal>>, Option<String>) {
+        let decision = decide(&mut self.state, &mut self.ids, event, self.now);
+        for row in &decision.rows {
+            self.write(row);
+        }
+        for effect in decision.effects {
+            self.carry_out(effect);
+        }
+        (decision.reply, decision.notice)
+    }
+
+    fn write(&mut self, row: &Row) {
+        let key = match row {
+            Row::Session(s) => format!("session {}", s.id),
+            Row::Prompt(p) => format!("prompt {:020}", p.number),
+            Row::Gate(g) => format!("gate {}", g.id),
+            Row::Delivery(d) => format!("delivery {:020}", d.number),
+            Row::Heard(h) => format!("heard {}", h.id),
+            Row::Thread(t) => format!("thread {} {}", t.session, t.bridge),
+            Row::Focus(f) => format!("focus {:?} {}", f.place, f.human),
+            Row::Journal(_) => return,
+        };
+        self.rows.insert(key, row.clone());
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Say { delivery, place, say } if !self.cut => {
+                self.tries += 1;
+                let outcome = match self.failures.pop_front() {
+                    Some(error) => Err(error),
+                    None => Ok(self.say(delivery, place, say)),
+                };
+                self.step(Event::Delivered { delivery, outcome });
+            }
+            Effect::Say { .. }
+            | Effect::Acknowledge { .. }
+            | Effect::Reconnect { .. }
+            | Effect::ReadScreen { .. } => {}
+            Effect::Order { session, order, .. } => self.orders.push((session, order)),
+            Effect::Launch { session, .. } => self.launched.push(session.id),
+        }
+    }
+
+    fn say(&mut self, delivery: DeliveryId, place: Place, say: Say) -> Said {
+        match say {
+            Say::Post { post, .. } => {
+                if let Some(message) = self.sent.get(&delivery) {
+                    return Said { message: Some(message.clone()), thread: None };
+                }
+                let message = MessageId::new(format!("v{}", self.next_message));
+                self.next_message += 1;
+                self.sent.insert(delivery, message.clone());
+                self.shown.push(Shown { place, message: message.clone(), post });
+                Said { message: Some(message), thread: None }
+            }
+            Say::Edit { message, post } => {
+                let shown = self
+                    .shown
+                    .iter_mut()
+                    .find(|s| s.message == message)
+                    .expect("an edit of what is shown");
+                shown.post = post;
+                Said::default()
+            }
+            Say::Mark { message, mark } => {
+                self.marks.insert(message, mark);
+                Said::default()
+            }
+            Say::Thread { thread } => {
+                Said { message: None, thread: Some(ThreadId::new(thread.session.folded())) }
+            }
+        }
+    }
+
+    /// The daemon dies and starts again on what is written.
+    pub(super) fn crash(&mut self) {
+        let mut found = Found { messages: self.sent.clone(), ..Found::default() };
+        for row in self.rows.values() {
+            match row {
+                Row::Prompt(p) => found.next_prompt = found.next_prompt.max(p.number + 1),
+                Row::Delivery(d) => found.next_delivery = found.next_delivery.max(d.number + 1),
+                Row::Session(_)
+                | Row::Gate(_)
+                | Row::Heard(_)
+                | Row::Thread(_)
+                | Row::Focus(_)
+                | Row::Journal(_) => {}
+            }
+            found.rows.push(row.clone());
+        }
+        self.state = State::new(rules(), found);
+        self.step(Event::Booted);
+        let live: Vec<_> = self.state.live().map(|s| (s.id, s.run)).collect();
+        for (session, run) in live {
+            self.step(Event::Linked { session, run });
+        }
+    }
+
+    pub(super) fn wait(&mut self, time: TimeDelta) {
+        let until = self.now + time;
+        while let Some(at) = next_deadline(&self.state).filter(|at| *at <= until) {
+            self.now = at.max(self.now);
+            self.step(Event::Tick);
+        }
+        self.now = until;
+        self.step(Event::Tick);
+    }
+
+    pub(super) fn id(&self, name: &str) -> SessionId {
+        self.state.session_named(name).expect("a session of that name").id
+    }
+
+    pub(super) fn ask(&mut self, what: Command) -> Result<Reply, Refusal> {
+        let request = Request { by: HumanId::new("owner"), via: "the command line".into(), what };
+        self.step(Event::Request(request)).0.expect("requests are answered")
+    }
+
+    pub(super) fn report(&mut self, name: &str, what: AgentEvent) {
+        let session = self.id(name);
+        let run = self.state.sessions[&session].run;
+        let seq = self.seqs.entry(session).or_insert(0);
+        *seq += 1;
+        let report = Report { seq: *seq, at: self.now, what };
+        self.step(Event::Report { session, run, report });
+    }
+
+    pub(super) fn doing(&mut self, name: &str, doing: Doing) {
+        self.report(name, AgentEvent::Now { doing });
+    }
+
+    /// The agent says it has the prompt it was handed last.
+    pub(super) fn takes(&mut self, name: &str) -> String {
+        let session = self.id(name);
+        let handed = self.orders.iter().rev().find_map(|(id, order)| match &order.what {
+            OrderKind::Prompt { prompt, text, .. } if *id == session => {
+                Some((*prompt, text.clone()))
+            }
+            _ => None,
+        });
+        let (prompt, text): (PromptId, String) = handed.expect("a prompt was handed over");
+        self.report(name, AgentEvent::PromptTaken { prompt, turn: Some(TurnId::new("t")) });
+        text
+    }
+
+    pub(super) fn finishes(&mut self, name: &str, text: &str) {
+        self.report(
+            name,
+            AgentEvent::Finished { turn: None, text: text.into(), provisional: false },
+        );
+        self.doing(name, Doing::Idle);
+    }
+
+    /// What was handed to a session, in order, each prompt once.
+    pub(super) fn handed(&self, name: &str) -> Vec<String> {
+        let session = self.id(name);
+        let mut seen = Vec::new();
+        let mut texts = Vec::new();
+        for (id, order) in &self.orders {
+            if let OrderKind::Prompt { prompt, text, .. } = &order.what
+                && *id == session
+                && !seen.contains(prompt)
+            {
+                seen.push(*prompt);
+                texts.push(text.clone());
+            }
+        }
+        texts
+    }
+
+    pub(super) fn decisions(&self) -> Vec<(RequestId, Decision)> {
+        let answers = self.orders.iter().filter_map(|(_, order)| match &order.what {
+            OrderKind::Answer { request, decision } => Some((request.clone(), decision.clone())),
+            _ => None,
+        });
+        answers.collect()
+    }
+
+    pub(super) fn asks_to_run(&mut self, name: &str, request: &str, command: &str) -> GateId {
+        let ask = Asked::Permission {
+            tool: "Bash".into(),
+            input: serde_json::json!({ "command": command }),
+            cwd: "/src/quay".into(),
+            can_remember: true,
+        };
+        self.asks(name, request, ask)
+    }
+
+    pub(super) fn asks_question(
+        &mut self,
+        name: &str,
+        request: &str,
+        text: &str,
+        options: &[&str],
+    ) -> GateId {
+        let options = options
+            .iter()
+            .map(|label| Choice { label: (*label).into(), description: String::new() })
+            .collect();
+        let question = Question { text: text.into(), header: "h".into(), options, multiple: false };
+        self.asks(name, request, Asked::Questions { questions: vec![question] })
+    }
+
+    pub(super) fn asks(&mut self, name: &str, request: &str, ask: Asked) -> GateId {
+        self.report(name, AgentEvent::Asked { request: RequestId::new(request), ask });
+        let session = self.id(name);
+        let gate = self
+            .state
+            .gates
+            .values()
+            .rfind(|g| g.session == session && g.request.as_str() == request);
+        gate.expect("a gate was opened").id
+    }
+
+    pub(super) fn settled(&mut self, name: &str, request: &str, how: Settled) {
+        self.report(name, AgentEvent::Settled { request: RequestId::new(request), how });
+    }
+
+    /// The owner writes in the main chat.
+    pub(super) fn writes(&mut self, text: &str) -> MessageId {
+        self.writes_as("owner", &main_chat(), text, None)
+    }
+
+    pub(super) fn writes_in(&mut self, name: &str, text: &str) -> MessageId {
+        let thread = Some(ThreadId::new(name.to_ascii_lowercase()));
+        self.writes_as("owner", &Place { thread, ..main_chat() }, text, None)
+    }
+
+    pub(super) fn replies(&mut self, to: &MessageId, text: &str) -> MessageId {
+        self.writes_as("owner", &main_chat(), text, Some(to.clone()))
+    }
+
+    pub(super) fn writes_as(
+        &mut self,
+        from: &str,
+        place: &Place,
+        text: &str,
+        reply_to: Option<MessageId>,
+    ) -> MessageId {
+        self.writes_at(from, place, text, reply_to, self.now, TextOrigin::Typed)
+    }
+
+    pub(super) fn writes_at(
+        &mut self,
+        from: &str,
+        place: &Place,
+        text: &str,
+        reply_to: Option<MessageId>,
+        at: Timestamp,
+        origin: TextOrigin,
+    ) -> MessageId {
+        let message = MessageId::new(format!("p{}", self.next_message));
+        self.next_message += 1;
+        let what =
+            HeardKind::Text { message: message.clone(), text: text.into(), reply_to, origin };
+        self.hears(from, place.clone(), message.as_str().to_owned(), at, what);
+        message
+    }
+
+    pub(super) fn edits(&mut self, message: &MessageId, text: &str) {
+        let key = format!("edit {message} {}", self.next_message);
+        self.next_message += 1;
+        let what = HeardKind::Edited { message: message.clone(), text: text.into() };
+        self.hears("owner", main_chat(), key, self.now, what);
+    }
+
+    /// Taps the button with that label on the newest message that has one.
+    pub(super) fn taps(&mut self, label: &str) -> String {
+        let shown = self.shown.iter().rev().find(|s| s.buttons().iter().any(|b| b.label == label));
+        let shown = shown.unwrap_or_else(|| panic!("no button `{label}`"));
+        let action = shown.buttons().iter().find(|b| b.label == label).unwrap().action.clone();
+        let message = shown.message.clone();
+        self.taps_action("owner", &message, action)
+    }
+
+    pub(super) fn taps_action(
+        &mut self,
+        from: &str,
+        message: &MessageId,
+        action: Action,
+    ) -> String {
+        let key = format!("tap {}", self.next_message);
+        self.next_message += 1;
+        let what = HeardKind::Tap { message: message.clone(), action };
+        self.hears(from, main_chat(), key, self.now, what).unwrap_or_default()
+    }
+
+    pub(super) fn hears(
+        &mut self,
+        from: &str,
+        place: Place,
+        key: String,
+        at: Timestamp,
+        what: HeardKind,
+    ) -> Option<String> {
+        let heard = Heard { key, from: from.into(), place, at, what };
+        let facts = self.facts(&heard);
+        self.step(Event::Heard { heard, facts }).1
+    }
+
+    /// What the database would look up.
+    fn facts(&self, heard: &Heard) -> Facts {
+        let (about, own) = match &heard.what {
+            HeardKind::Text { reply_to, .. } => (reply_to.as_ref(), None),
+            HeardKind::Edited { message, .. } => (None, Some(message)),
+            HeardKind::Tap { message, .. } | HeardKind::Reaction { message, .. } => {
+                (Some(message), None)
+            }
+        };
+        let row = |message: &MessageId| {
+            self.rows.values().find_map(|row| match row {
+                Row::Heard(heard) if heard.message.as_ref() == Some(message) => Some(heard.clone()),
+                _ => None,
+            })
+        };
+        let known =
+            self.rows.values().any(|row| matches!(row, Row::Heard(h) if h.key == heard.key));
+        let shown = about.and_then(|message| self.shown.iter().find(|s| s.message == *message));
+        let session = shown.and_then(|s| self.state.thread_session(&s.place)).or_else(|| {
+            about.and_then(row).and_then(|row: HeardRow| match row.outcome {
+                HeardOutcome::Routed { sessions, .. } => sessions.first().copied(),
+                HeardOutcome::Stranger | HeardOutcome::Kept { .. } | HeardOutcome::Handled => None,
+            })
+        });
+        let gate = shown.and_then(|s| match &s.post.body {
+            Body::Card(card) => Some(card.gate),
+            Body::Text { .. } | Body::Progress(_) | Body::Document(_) => None,
+        });
+        Facts { session, gate, known, heard: own.and_then(row) }
+    }
+
+    pub(super) fn card(&self, gate: GateId) -> (MessageId, Card) {
+        let found = self.shown.iter().find_map(|s| match &s.post.body {
+            Body::Card(card) if card.gate == gate => Some((s.message.clone(), card.clone())),
+            _ => None,
+        });
+        found.expect("a card of that gate")
+    }
+
+    pub(super) fn card_state(&self, gate: GateId) -> CardState {
+        self.card(gate).1.state
+    }
+
+    pub(super) fn last(&self) -> &Shown {
+        self.shown.last().expect("something was said")
+    }
+
+    pub(super) fn said(&self, words: &str) -> bool {
+        self.shown.iter().any(|s| s.text().contains(words))
+    }
+
+    pub(super) fn mark(&self, message: &MessageId) -> &Mark {
+        self.marks.get(message).unwrap_or_else(|| panic!("no mark on {message}"))
+    }
+
+    /// A reason why it was not taken.
+    pub(super) fn refused(&self, message: &MessageId) -> String {
+        match self.mark(message) {
+            Mark::NotTaken { why } | Mark::Kept { why } => why.clone(),
+            other => panic!("expected a refusal, found {other:?}"),
+        }
+    }
+}

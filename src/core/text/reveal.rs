@@ -1,0 +1,139 @@
+use super::{
+    Rich, Style,
+    invisible::is_invisible,
+    look_alike::{is_of_a_mixed_up_script, plain_letter},
+};
+
+/// A text in which everything can be seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revealed {
+    pub text: Rich,
+    /// Characters that nobody would have seen.
+    pub hidden: usize,
+    /// Letters that look like others.
+    pub look_alikes: usize,
+}
+
+/// Makes visible what a reader would miss: `⟦U+202E⟧` for a character that leaves no mark,
+/// `⟦а Cyrillic⟧` for a letter that passes for a Latin one. The brackets stand in the text, so it
+/// reads the same where a service has no styles.
+///
+/// A letter is odd when its word is otherwise ASCII, or when the whole word would pass for ASCII
+/// and nothing else in the text is of that script: Russian prose stays as it is.
+pub fn reveal(text: &str) -> Revealed {
+    let prose = text.chars().any(|c| is_of_a_mixed_up_script(c) && plain_letter(c).is_none());
+    let mut shown = Revealed { text: Rich::default(), hidden: 0, look_alikes: 0 };
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+        let length = if word == 0 { first.len_utf8() } else { word };
+        let (piece, after) = rest.split_at(length);
+        if word > 0 {
+            shown.word(piece, prose);
+        } else {
+            shown.mark(first);
+        }
+        rest = after;
+    }
+    shown
+}
+
+impl Revealed {
+    fn mark(&mut self, c: char) {
+        if is_invisible(c) {
+            self.hidden += 1;
+            self.text.push(&format!("⟦U+{:04X}⟧", u32::from(c)), Some(Style::Hidden));
+        } else {
+            self.text.text.push(c);
+        }
+    }
+
+    fn word(&mut self, word: &str, prose: bool) {
+        let ascii = word.chars().any(|c| c.is_ascii_alphabetic());
+        let passes = word.chars().all(|c| c.is_ascii() || plain_letter(c).is_some());
+        let suspect = !word.is_ascii() && (ascii || (passes && !prose));
+        for c in word.chars() {
+            match plain_letter(c) {
+                Some((_, script)) if suspect => {
+                    self.look_alikes += 1;
+                    self.text.push(&format!("⟦{c} {script}⟧"), Some(Style::LookAlike));
+                }
+                Some(_) | None => self.mark(c),
+            }
+        }
+    }
+}
+
+/// What a card says about a text that held something back; `None` when it held nothing.
+pub fn warning(revealed: &Revealed) -> Option<String> {
+    let count = |n: usize, what: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {what}")),
+        n => Some(format!("{n} {what}s")),
+    };
+    let said: Vec<String> = [
+        count(revealed.hidden, "hidden character"),
+        count(revealed.look_alikes, "look-alike letter"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!said.is_empty()).then(|| format!("{}. It runs exactly as shown.", said.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shown(text: &str) -> (String, usize, usize) {
+        let revealed = reveal(text);
+        (revealed.text.text, revealed.hidden, revealed.look_alikes)
+    }
+
+    #[test]
+    fn hidden_and_odd_letters_are_said() {
+        let revealed = reveal("rm \u{202E}аrchive/");
+        assert_eq!(revealed.text.text, "rm ⟦U+202E⟧⟦а Cyrillic⟧rchive/");
+        assert_eq!(revealed.text.spans.len(), 2);
+        assert_eq!(
+            warning(&revealed).as_deref(),
+            Some("1 hidden character, 1 look-alike letter. It runs exactly as shown.")
+        );
+        assert_eq!(warning(&reveal("ls -l")), None);
+        let three = reveal("a\u{200B}\u{2060}\u{FE0F}");
+        assert_eq!(
+            warning(&three).as_deref(),
+            Some("3 hidden characters. It runs exactly as shown.")
+        );
+    }
+
+    #[test]
+    fn every_kind_of_invisible_character_is_shown() {
+        for c in "\r\u{0}\u{7f}\u{85}\u{ad}\u{115F}\u{1160}\u{3164}\u{FFA0}\u{2800}\u{FE0F}\u{E0101}\u{E0041}\u{2066}\u{61C}\u{FEFF}\u{2028}".chars() {
+            assert_eq!(shown(&c.to_string()), (format!("⟦U+{:04X}⟧", u32::from(c)), 1, 0));
+        }
+        assert_eq!(shown("a\n\tb c\u{A0}!"), ("a\n\tb c\u{A0}!".into(), 0, 0));
+    }
+
+    #[test]
+    fn other_languages_are_left_alone() {
+        for text in ["привет, как дела, сор", "γειά σου", "naïve café", "漢字 kanji", "5 µs, Δt"]
+        {
+            assert_eq!(shown(text).2, 0, "{text}");
+        }
+        assert_eq!(shown("сору a b").2, 4, "a command of nothing but Cyrillic letters");
+        assert_eq!(shown("git push orіgin").0, "git push or⟦і Cyrillic⟧gin");
+        assert_eq!(shown("РD-285").2, 1);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_stays_hidden(text in "(\\PC|\\p{Cf}|\\p{Cc}|[a-zа-я]){0,60}") {
+            let revealed = reveal(&text);
+            prop_assert_eq!(revealed.text.check(), Ok(()));
+            prop_assert!(!revealed.text.text.chars().any(is_invisible));
+            prop_assert_eq!(revealed.text.spans.len(), revealed.hidden + revealed.look_alikes);
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Who is calling: an agent may not steer sessions, not even from its own shell.
+
+use std::path::Path;
+
+use super::tree::{self, Process};
+
+/// Longest chain of parents that is followed.
+const GENERATIONS: usize = 1024;
+
+/// The holder whose session `pid` belongs to, if any. A holder that we ourselves live under does
+/// not count: it holds the caller and us alike (somebody works on Vigie inside Vigie), and what it
+/// guards against is an agent reaching out of its session, not into what it started itself.
+///
+/// A process that is already gone belongs to nobody here; ask before you answer it, and let the
+/// socket's end tell.
+pub fn inside_a_session(pid: u32) -> Option<u32> {
+    let above_us = holders_above(std::process::id());
+    holders_above(pid)
+        .into_iter()
+        .find(|holder| *holder == std::process::id() || !above_us.contains(holder))
+}
+
+/// All holders among `pid` and its ancestors, nearest first.
+pub fn holders_above(pid: u32) -> Vec<u32> {
+    ancestors(pid, tree::process).into_iter().filter(|pid| is_holder(*pid)).collect()
+}
+
+fn ancestors(pid: u32, look: impl Fn(u32) -> Option<Process>) -> Vec<u32> {
+    let mut chain = vec![pid];
+    while let Some(process) = chain.last().and_then(|pid| look(*pid)) {
+        if process.parent == 0 || chain.len() == GENERATIONS {
+            break;
+        }
+        chain.push(process.parent);
+    }
+    chain
+}
+
+/// A holder is `vigie hold <folder>`, nothing before and nothing after; its own process sees to it.
+fn is_holder(pid: u32) -> bool {
+    let text = command_line(pid);
+    let mut words = text.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let program = words.next().unwrap_or_default();
+    Path::new(&*program).file_name().is_some_and(|name| name == "vigie")
+        && words.next().is_some_and(|word| word == "hold")
+}
+
+#[cfg(target_os = "linux")]
+fn command_line(pid: u32) -> Vec<u8> {
+    std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn command_line(pid: u32) -> Vec<u8> {
+    let asked = std::process::Command::new("ps").args(["-o", "args=", "-p", &pid.to_string()]);
+    let mut asked = asked;
+    let text = asked.output().map(|output| output.stdout).unwrap_or_default();
+    text.split(u8::is_ascii_whitespace).collect::<Vec<_>>().join(&0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chain_ends_at_the_first_process_even_in_a_loop() {
+        let parent = |pid| Process { pid, parent: pid / 2, dead: false };
+        assert_eq!(ancestors(9, |pid| Some(parent(pid))), [9, 4, 2, 1]);
+        let looping = |pid| Some(Process { pid, parent: pid ^ 1, dead: false });
+        assert_eq!(ancestors(6, looping).len(), GENERATIONS);
+    }
+
+    #[test]
+    fn a_test_is_in_no_session_of_its_own() {
+        assert_eq!(inside_a_session(std::process::id()), None);
+    }
+}

@@ -1,0 +1,63 @@
+use std::collections::BTreeMap;
+
+use crate::agents::Spec;
+
+/// Names that would tell the program it runs inside somebody else's terminal, service or agent.
+const FOREIGN: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_PID",
+    "CLAUDE_PROJECT_DIR",
+    "COLUMNS",
+    "LINES",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "WINDOWID",
+    "VTE_VERSION",
+    "NOTIFY_SOCKET",
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "OLDPWD",
+];
+
+/// The program's environment: what the daemon had, without other sessions' marks and Vigie's own
+/// secrets, with the configuration's on top.
+pub(crate) fn of_program(
+    inherited: impl Iterator<Item = (String, String)>,
+    spec: &Spec,
+) -> BTreeMap<String, String> {
+    let mut env: BTreeMap<_, _> = inherited.filter(|(name, _)| passes(name)).collect();
+    env.extend(spec.env.clone());
+    env.insert("TERM".into(), "xterm-256color".into());
+    env.insert("COLORTERM".into(), "truecolor".into());
+    env.insert("PWD".into(), spec.cwd.display().to_string());
+    env.insert("VIGIE_SESSION".into(), spec.name.to_string());
+    env.insert(super::tree::MARK.into(), spec.session.to_string());
+    env
+}
+
+fn passes(name: &str) -> bool {
+    // How a person is logged in belongs to them, although it shares the prefix of the marks.
+    let login = name == "CLAUDE_CODE_OAUTH_TOKEN" || name.starts_with("CLAUDE_CODE_USE_");
+    let mark = name.starts_with("CLAUDE_CODE_") && !login;
+    !(mark || name.starts_with("VIGIE_") || FOREIGN.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::passes;
+
+    #[test]
+    fn marks_and_secrets_stay_behind() {
+        for gone in ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "VIGIE_TELEGRAM_TOKEN", "TMUX"] {
+            assert!(!passes(gone), "{gone}");
+        }
+        for kept in ["PATH", "HOME", "ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK", "LANG"] {
+            assert!(passes(kept), "{kept}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Where the agent's hooks arrive: HTTP on loopback, one address, one token.
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{DefaultBodyLimit, State},
+    http::{HeaderMap, StatusCode, header::AUTHORIZATION},
+    response::{IntoResponse, Json, Response},
+    routing::post,
+};
+use rand::RngCore;
+use std::{io, sync::Arc};
+use subtle::ConstantTimeEq;
+use tokio::{
+    net::TcpListener,
+    sync::{Semaphore, mpsc, oneshot},
+};
+
+use crate::agents::{HookAddress, HookCall, HookReply};
+
+/// Largest call, in bytes; a tool's input can hold a whole file.
+const BODY: usize = 4 << 20;
+/// Calls the adapter has not looked at.
+const QUEUE: usize = 64;
+/// Calls that wait for an answer at once. An agent with a crowd of sub-agents stays far below.
+const OPEN: usize = 256;
+
+#[derive(Clone)]
+struct Hooks {
+    calls: mpsc::Sender<HookCall>,
+    open: Arc<Semaphore>,
+    token: Arc<str>,
+}
+
+/// A server that is bound; it answers once `serve` is polled.
+pub(crate) struct Listening {
+    pub(crate) address: HookAddress,
+    pub(crate) calls: mpsc::Receiver<HookCall>,
+    listener: TcpListener,
+    router: Router,
+}
+
+pub(crate) async fn listen() -> io::Result<Listening> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let url = format!("http://{}/hook", listener.local_addr()?);
+    let mut random = [0; 32];
+    rand::rng().fill_bytes(&mut random);
+    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (calls, inbox) = mpsc::channel(QUEUE);
+    let hooks = Hooks { calls, open: Arc::new(Semaphore::new(OPEN)), token: token.as_str().into() };
+    let router = Router::new()
+        .route("/hook", post(hook))
+        .layer(DefaultBodyLimit::max(BODY))
+        .with_state(hooks);
+    Ok(Listening { address: HookAddress { url, token }, calls: inbox, listener, router })
+}
+
+impl Listening {
+    /// Splits off what answers the calls, to be run as a task.
+    pub(crate) fn split(
+        self,
+    ) -> (HookAddress, mpsc::Receiver<HookCall>, impl Future<Output = ()> + Send) {
+        let serve = async {
+            // It ends only with the process.
+            let _ = axum::serve(self.listener, self.router).await;
+        };
+        (self.address, self.calls, serve)
+    }
+}
+
+/// Hands one call to the adapter and waits for its answer, for as long as the agent does. When the
+/// agent closes the connection this future is dropped, and with it the adapter's way to answer.
+async fn hook(State(hooks): State<Hooks>, headers: HeaderMap, body: Bytes) -> Response {
+    if !knows_token(&headers, &hooks.token) {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    let Ok(_open) = hooks.open.try_acquire() else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let Ok(event) = serde_json::from_slice(&body) else {
+        return StatusCode::BAD_REQUEST.into_response();
+    };
+    let (answer, answered) = oneshot::channel();
+    let call = HookCall { event, reply: HookReply::new(answer) };
+    let nothing = || serde_json::json!({});
+    // An adapter that is gone decides nothing, and nothing is what the agent gets.
+    let answer = match hooks.calls.send(call).await {
+        Ok(()) => answered.await.unwrap_or_else(|_| nothing()),
+        Err(_) => nothing(),
+    };
+    Json(answer).into_response()
+}
+
+fn knows_token(headers: &HeaderMap, token: &str) -> bool {
+    let given = headers.get(AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
+    let expected = format!("Bearer {token}");
+    bool::from(given.ct_eq(expected.as_bytes()))
+}

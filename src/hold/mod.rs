@@ -1,0 +1,23 @@
+//! The holder: a small process that owns one session's terminal, so that agents outlive the
+//! daemon. [`run`] is that process, [`client`] is how everybody else speaks to it, [`protocol`]
+//! is what they say.
+
+pub mod ancestry;
+pub mod client;
+pub(crate) mod clock;
+mod environment;
+mod hooks;
+mod journal;
+mod orders;
+mod process;
+pub mod protocol;
+mod pty;
+mod record;
+mod server;
+mod session;
+mod sorter;
+mod terminal;
+mod tree;
+mod view;
+
+pub use process::{HoldError, run};

@@ -1,0 +1,67 @@
+//! Effects after commit: waits for each batch in order, then answers and acts.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::{mpsc, oneshot};
+use tracing::error;
+use vigie_core::{
+    bridge::{Accepted, NotAccepted},
+    command::{Refusal, Reply},
+    decide::Effect,
+};
+
+use crate::store::StoreError;
+
+/// Carries effects out. It must not wait: what cannot be handed over now is found again in the rows.
+pub trait Hands: Send + 'static {
+    fn carry_out(&mut self, effect: Effect);
+}
+
+/// What the hub hands over with each batch it submitted.
+pub struct Effects {
+    pub written: oneshot::Receiver<Result<(), StoreError>>,
+    pub effects: Vec<Effect>,
+    pub answer: Answer,
+}
+
+/// Whoever waits for the commit.
+pub enum Answer {
+    Nobody,
+    Request(oneshot::Sender<Result<Reply, Refusal>>, Result<Reply, Refusal>),
+    Heard(oneshot::Sender<Result<Accepted, NotAccepted>>, Accepted),
+}
+
+/// Runs until the hub is gone; `broken` tells the hub that a commit failed.
+pub(super) async fn run(
+    mut batches: mpsc::Receiver<Effects>,
+    mut hands: impl Hands,
+    broken: Arc<AtomicBool>,
+) {
+    while let Some(Effects { written, effects, answer }) = batches.recv().await {
+        let result = written.await.unwrap_or(Err(StoreError::Gone));
+        if let Err(failure) = &result {
+            error!(reason = %failure, "a decision could not be written down");
+            broken.store(true, Ordering::Release);
+        }
+        let reason = result.err().map(|failure| failure.to_string());
+        if reason.is_none() {
+            effects.into_iter().for_each(|effect| hands.carry_out(effect));
+        }
+        answer.send(reason);
+    }
+}
+
+impl Answer {
+    fn send(self, reason: Option<String>) {
+        // Whoever asked may have gone; what they asked for is done all the same.
+        match (self, reason) {
+            (Self::Nobody, _) => {}
+            (Self::Request(to, reply), None) => drop(to.send(reply)),
+            (Self::Request(to, _), Some(reason)) => {
+                drop(to.send(Err(Refusal::NotWritten { reason })))
+            }
+            (Self::Heard(to, accepted), None) => drop(to.send(Ok(accepted))),
+            (Self::Heard(to, _), Some(reason)) => drop(to.send(Err(NotAccepted { reason }))),
+        }
+    }
+}

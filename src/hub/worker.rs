@@ -1,0 +1,194 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    sync::{mpsc, watch},
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+use vigie_core::{
+    bridge::Accepted,
+    decide::{Decision, Event, decide, next_deadline},
+    ids::Ids,
+    state::{Facts, Rules, State},
+};
+
+use super::{
+    Hub, Mail,
+    effects::{self, Answer, Effects, Hands},
+};
+use crate::{
+    clock::Clock,
+    store::{Store, StoreError},
+    tasks::Tasks,
+};
+
+/// Callers wait for an answer anyway, so a longer queue would only hide a slow disk.
+const MAILBOX: usize = 256;
+
+/// Decisions whose commit is awaited; enough to keep a group commit busy.
+const IN_COMMIT: usize = 256;
+
+/// Between two tries to go on after a commit failed: a full disk does not empty in less.
+const AFTER_A_FAILED_COMMIT: Duration = Duration::from_secs(2);
+
+/// How long a look-up may take before what was heard is handed back.
+const LOOK_UP: Duration = Duration::from_secs(10);
+
+/// Whether the daemon can write. `None`: it can; else the reason it cannot, for people.
+pub type Health = watch::Receiver<Option<String>>;
+
+/// Starts the hub and its effects.
+///
+/// # Errors
+/// When the database cannot be read.
+pub async fn start(
+    tasks: &Tasks,
+    store: Store,
+    rules: Rules,
+    clock: Clock,
+    seed: u64,
+    hands: impl FnOnce(Hub) -> Box<dyn Hands>,
+) -> Result<(Hub, Health), StoreError> {
+    let state = State::new(rules.clone(), store.load().await?);
+    for problem in &state.problems {
+        error!(problem, "a row does not read; the rest goes on");
+    }
+    let (mailbox, mail) = mpsc::channel(MAILBOX);
+    let (batches, to_do) = mpsc::channel(IN_COMMIT);
+    let (health, seen) = watch::channel(None);
+    let broken = Arc::new(AtomicBool::new(false));
+    let hub = Hub::new(mailbox);
+    let hands = hands(hub.clone());
+    let flag = broken.clone();
+    tasks.start("effects", move |_| effects::run(to_do, hands, flag));
+    let ids = Ids::new(seed, clock.now());
+    let worker = Worker { state, ids, store, clock, rules, batches, broken, health };
+    tasks.start("hub", move |stop| worker.run(mail, stop));
+    Ok((hub, seen))
+}
+
+struct Worker {
+    state: State,
+    ids: Ids,
+    store: Store,
+    clock: Clock,
+    rules: Rules,
+    batches: mpsc::Sender<Effects>,
+    broken: Arc<AtomicBool>,
+    health: watch::Sender<Option<String>>,
+}
+
+impl Worker {
+    async fn run(mut self, mut mail: mpsc::Receiver<Mail>, stop: CancellationToken) {
+        self.take(Event::Booted, Waiting::Nobody).await;
+        loop {
+            let deadline = self.deadline();
+            tokio::select! {
+                () = stop.cancelled() => break,
+                Some(mail) = mail.recv() => self.mail(mail).await,
+                () = sleep_until(deadline) => self.take(Event::Tick, Waiting::Nobody).await,
+            }
+            if self.broken.load(Ordering::Acquire) {
+                self.start_over(&stop).await;
+            }
+        }
+        mail.close(); // refuse new mail, then finish what was accepted
+        while let Some(mail) = mail.recv().await {
+            self.mail(mail).await;
+        }
+    }
+
+    /// When to look at the deadlines again; far away when there is none.
+    fn deadline(&self) -> Instant {
+        const FAR: Duration = Duration::from_secs(3600);
+        let left = next_deadline(&self.state)
+            .map(|at| (at - self.clock.now()).to_std().unwrap_or_default());
+        // Wall clock and timers drift apart over a sleep of the machine, so look now and then.
+        Instant::now() + left.unwrap_or(FAR).min(FAR)
+    }
+
+    async fn mail(&mut self, mail: Mail) {
+        match mail {
+            Mail::Event(event) => self.take(event, Waiting::Nobody).await,
+            Mail::Request { request, answer } => {
+                self.take(Event::Request(request), Waiting::Request(answer)).await
+            }
+            Mail::Heard { heard, answer } => {
+                let looked_up = timeout(LOOK_UP, self.store.facts(&heard)).await;
+                let facts = match looked_up {
+                    Ok(Ok(facts)) => facts,
+                    // Without the facts it is routed by its text alone; a row that does not read
+                    // must not hold up what people say.
+                    Ok(Err(error @ StoreError::Row { .. })) => {
+                        error!(reason = %error, "a row does not read");
+                        Facts::default()
+                    }
+                    Ok(Err(error)) => return refuse(answer, error.to_string()),
+                    Err(_) => return refuse(answer, "the database is slow".into()),
+                };
+                self.take(Event::Heard { heard, facts }, Waiting::Heard(answer)).await;
+            }
+        }
+    }
+
+    /// Decides, hands the rows to the writer and the rest to the effects, in this order.
+    async fn take(&mut self, event: Event, waiting: Waiting) {
+        let Decision { rows, effects, reply, notice } =
+            decide(&mut self.state, &mut self.ids, event, self.clock.now());
+        let answer = match (waiting, reply) {
+            (Waiting::Request(to), Some(reply)) => Answer::Request(to, reply),
+            (Waiting::Heard(to), _) => Answer::Heard(to, Accepted { notice }),
+            (Waiting::Nobody | Waiting::Request(_), _) => Answer::Nobody,
+        };
+        let written = self.store.write(rows).await;
+        // The effects task ends only after the hub.
+        let _ = self.batches.send(Effects { written, effects, answer }).await;
+    }
+
+    /// What is in memory is ahead of what is on disk: throw it away and read again.
+    async fn start_over(&mut self, stop: &CancellationToken) {
+        self.health.send_replace(Some("Vigie cannot write to its disk".into()));
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(AFTER_A_FAILED_COMMIT) => {}
+            }
+            match self.store.load().await {
+                Ok(found) => {
+                    self.state = State::new(self.rules.clone(), found);
+                    break;
+                }
+                Err(error) => error!(reason = %error, "the database could not be read again"),
+            }
+        }
+        self.broken.store(false, Ordering::Release);
+        self.health.send_replace(None);
+        info!("the state was read again after a failed commit");
+        self.take(Event::Booted, Waiting::Nobody).await;
+    }
+}
+
+fn refuse(
+    answer: tokio::sync::oneshot::Sender<Result<Accepted, vigie_core::bridge::NotAccepted>>,
+    reason: String,
+) {
+    // Whoever handed it in may have gone, and hands it in again.
+    let _ = answer.send(Err(vigie_core::bridge::NotAccepted { reason }));
+}
+
+/// Whoever waits for what is decided.
+enum Waiting {
+    Nobody,
+    Request(
+        tokio::sync::oneshot::Sender<
+            Result<vigie_core::command::Reply, vigie_core::command::Refusal>,
+        >,
+    ),
+    Heard(tokio::sync::oneshot::Sender<Result<Accepted, vigie_core::bridge::NotAccepted>>),
+}

@@ -1,0 +1,76 @@
+//! Hands due deliveries to their bridge, and tells the hub what came of each.
+
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::{sync::mpsc, time::timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+use vigie_core::{
+    bridge::{Bridge, Place, Say, SayError},
+    decide::Event,
+    id::{BridgeName, DeliveryId},
+};
+
+use crate::{hub::Hub, tasks::Tasks};
+
+/// The core keeps one delivery a chat in flight, so this many chats fit.
+const IN_FLIGHT: usize = 1024;
+
+/// A send that has not ended by then is in doubt.
+const SEND: Duration = Duration::from_secs(60);
+
+/// One delivery in flight.
+pub struct Sending {
+    pub delivery: DeliveryId,
+    pub place: Place,
+    pub say: Say,
+}
+
+/// The way to every bridge.
+pub struct Outbox {
+    bridges: HashMap<BridgeName, mpsc::Sender<Sending>>,
+}
+
+impl Outbox {
+    /// Starts a task for each bridge.
+    pub fn start(tasks: &Tasks, bridges: &[Arc<dyn Bridge>], hub: &Hub) -> Self {
+        let start = |bridge: &Arc<dyn Bridge>| {
+            let (sender, sendings) = mpsc::channel(IN_FLIGHT);
+            let (name, bridge, hub) = (bridge.name(), bridge.clone(), hub.clone());
+            tasks.start("outbox", move |stop| run(bridge, sendings, hub, stop));
+            (name, sender)
+        };
+        Self { bridges: bridges.iter().map(start).collect() }
+    }
+
+    /// Does not wait: what cannot be handed over stays in flight in the database and is settled at
+    /// the next start.
+    pub fn send(&self, sending: Sending) {
+        let bridge = sending.place.bridge.clone();
+        let handed = self.bridges.get(&bridge).map(|sender| sender.try_send(sending).is_ok());
+        if handed != Some(true) {
+            warn!(%bridge, "no bridge takes this delivery");
+        }
+    }
+}
+
+async fn run(bridge: Arc<dyn Bridge>, mut sendings: mpsc::Receiver<Sending>, hub: Hub, stop: CancellationToken) {
+    let mut flying = FuturesUnordered::new();
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            Some(sending) = sendings.recv() => flying.push(say(bridge.clone(), sending)),
+            Some(event) = flying.next() => hub.tell(event).await,
+        }
+    }
+    // What flies lands, so that it is not in doubt at the next start.
+    while let Some(event) = flying.next().await {
+        hub.tell(event).await;
+    }
+}
+
+async fn say(bridge: Arc<dyn Bridge>, sending: Sending) -> Event {
+    let Sending { delivery, place, say } = sending;
+    let outcome = timeout(SEND, bridge.say(&place, &say, delivery)).await.unwrap_or(Err(SayError::InDoubt));
+    Event::Delivered { delivery, outcome }
+}

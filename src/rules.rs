@@ -1,0 +1,75 @@
+//! The configuration as the core sees it.
+
+use chrono::TimeDelta;
+use std::sync::Arc;
+use vigie_core::{
+    answer::Words,
+    bridge::Bridge,
+    id::{BridgeName, ChatId},
+    route::{BadPrefix, StoryPattern},
+    state::{Chat, Person, Project, Role, Rules, Threads, WorktreeRule},
+};
+
+use crate::config::{self, Config, Language, OnOff, WorktreeMode};
+
+/// Everything the core must know of `config` and the bridges that run.
+///
+/// # Errors
+/// A story prefix that is none; the configuration's own check should have said so before.
+pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadPrefix> {
+    let phone = BridgeName::new(vigie_phone::NAME);
+    let on_phone = config.humans.iter().filter(|human| human.phone == OnOff::On);
+    let languages: Vec<_> =
+        config.routing.languages.iter().map(|language| tag(*language)).collect();
+    Ok(Rules {
+        people: config.humans.iter().map(|human| (human.id.clone(), person(human))).collect(),
+        identities: on_phone
+            .map(|human| ((phone.clone(), human.id.to_string()), human.id.clone()))
+            .collect(),
+        projects: config.projects.iter().map(project).collect(),
+        agents: config.agents.iter().map(|agent| agent.name.clone()).collect(),
+        pattern: match config.routing.stories.as_slice() {
+            [] => StoryPattern::default(),
+            prefixes => prefixes.join(",").parse()?,
+        },
+        words: Words::for_languages(&languages),
+        gate_deadline: TimeDelta::from_std(config.gates.deadline).unwrap_or(TimeDelta::MAX),
+        chats: bridges.iter().map(|bridge| chat(bridge.as_ref())).collect(),
+    })
+}
+
+fn person(human: &config::Human) -> Person {
+    let role = match human.role {
+        config::Role::Viewer => Role::Viewer,
+        config::Role::Talker => Role::Talker,
+        config::Role::Approver => Role::Approver,
+        config::Role::Owner => Role::Owner,
+    };
+    Person { name: human.name.clone(), role }
+}
+
+fn project(project: &config::Project) -> Project {
+    let worktree = match project.worktree {
+        WorktreeMode::None => WorktreeRule::None,
+        WorktreeMode::PerStory => WorktreeRule::PerStory,
+    };
+    Project {
+        name: project.name.clone(),
+        path: project.path.to_string_lossy().into_owned(),
+        agent: project.agent.clone(),
+        worktree,
+    }
+}
+
+/// The chat of a bridge that hears of every session.
+fn chat(bridge: &dyn Bridge) -> Chat {
+    let chat = ChatId::new(vigie_phone::CHAT);
+    Chat { bridge: bridge.name(), chat, threads: Threads::PerSession, limits: bridge.limits() }
+}
+
+fn tag(language: Language) -> &'static str {
+    match language {
+        Language::English => "en",
+        Language::French => "fr",
+    }
+}

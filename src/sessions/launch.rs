@@ -1,0 +1,101 @@
+//! Starts a session's program: its folder, its worktree, its holder.
+
+use std::path::{Path, PathBuf};
+use vigie_core::{
+    decide::Event,
+    id::AgentName,
+    session::{Launch, Session},
+};
+
+use super::{Ground, WorktreeError, worktree};
+use crate::{
+    agents::{Conversation, Size, Spec},
+    config::WorktreeMode,
+    hold::client::{self, LinkError},
+    hub::Hub,
+};
+
+/// A usual terminal; whoever attaches brings their own size.
+const SIZE: Size = Size { columns: 120, rows: 40 };
+
+pub(super) struct Plan {
+    pub ground: Ground,
+    pub session: Session,
+    pub how: Launch,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LaunchError {
+    #[error("no agent is called `{0}` any more; the configuration has changed")]
+    NoAgent(AgentName),
+    #[error("its folder {} does not exist", .0.display())]
+    NoFolder(PathBuf),
+    #[error(transparent)]
+    Worktree(#[from] WorktreeError),
+    #[error("{0}")]
+    Holder(#[from] LinkError),
+}
+
+impl Plan {
+    /// Does nothing for a session that was started already: a daemon that died in between finds
+    /// its holder, or what that left.
+    pub(super) async fn carry_out(mut self, folder: &Path, hub: &Hub) -> Result<(), LaunchError> {
+        if client::alive(folder) || client::was_started(folder) {
+            return Ok(());
+        }
+        self.prepare_folder(hub).await?;
+        let cwd = PathBuf::from(&self.session.cwd);
+        if !cwd.is_dir() {
+            return Err(LaunchError::NoFolder(cwd));
+        }
+        let spec = self.spec()?;
+        match client::spawn(&self.ground.binary, folder, &spec).await {
+            // Another start of ours got there first: its holder is the session's.
+            Err(_) if client::alive(folder) => Ok(()),
+            result => Ok(result?),
+        }
+    }
+
+    async fn prepare_folder(&mut self, hub: &Hub) -> Result<(), LaunchError> {
+        let project = self.ground.config.projects.iter().find(|p| p.name == self.session.project);
+        let Some(project) = project.filter(|p| p.worktree == WorktreeMode::PerStory) else { return Ok(()) };
+        if let Some(made) = &self.session.worktree {
+            return worktree::still_there(Path::new(&made.path)).map_err(LaunchError::from);
+        }
+        let root = self.ground.data.join("worktrees").join(project.name.as_str());
+        let made = worktree::make(&project.path, &root, &self.session.name).await?;
+        self.session.cwd = made.path.to_string_lossy().into_owned();
+        let event = Event::Prepared {
+            session: self.session.id,
+            run: self.session.run,
+            cwd: self.session.cwd.clone(),
+            branch: made.branch,
+        };
+        hub.tell(event).await;
+        Ok(())
+    }
+
+    fn spec(&self) -> Result<Spec, LaunchError> {
+        let session = &self.session;
+        let agent = self.ground.config.agents.iter().find(|a| a.name == session.agent);
+        let agent = agent.ok_or_else(|| LaunchError::NoAgent(session.agent.clone()))?;
+        let conversation = match self.how.clone() {
+            Launch::New { conversation: id } => Conversation::New { id },
+            Launch::Resume { conversation: id } => Conversation::Resume { id },
+        };
+        Ok(Spec {
+            session: session.id,
+            name: session.name.clone(),
+            kind: agent.kind,
+            program: agent.program.clone(),
+            args: agent.args.clone(),
+            env: agent.env.clone(),
+            cwd: PathBuf::from(&session.cwd),
+            size: SIZE,
+            permission_mode: agent.permission_mode.clone(),
+            conversation,
+            first_seq: session.last_seq + 1,
+            prompt_ends: agent.prompt_ends.clone(),
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! One connection to one holder, for as long as its session's program runs.
+
+use std::{path::PathBuf, time::Duration};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use vigie_core::{decide::Event, id::SessionId};
+
+use super::{ToHolder, launch::Plan};
+use crate::{
+    hold::client::{self, LinkError},
+    hub::Hub,
+};
+
+/// Between two tries to reach a holder that lives and does not answer.
+const AGAIN: Duration = Duration::from_millis(500);
+
+pub(super) struct Link {
+    pub session: SessionId,
+    pub run: u32,
+    /// The number of the first report that is not written down yet.
+    pub next: u64,
+    pub folder: PathBuf,
+    pub hub: Hub,
+    pub orders: mpsc::Receiver<ToHolder>,
+    pub stop: CancellationToken,
+}
+
+/// Why a connection ended.
+enum End {
+    /// The session is over and every report was handed in.
+    Over,
+    Broken,
+    Stopped,
+}
+
+impl Link {
+    pub(super) async fn run(mut self, plan: Option<Plan>) {
+        let (session, run) = (self.session, self.run);
+        if let Some(plan) = plan
+            && let Err(error) = plan.carry_out(&self.folder, &self.hub).await
+        {
+            let why = error.to_string();
+            return self.hub.tell(Event::LaunchFailed { session, run, why }).await;
+        }
+        loop {
+            let end = match client::connect(&self.folder, self.next).await {
+                Ok(link) => self.stay(link).await,
+                Err(LinkError::Gone { .. }) if !client::alive(&self.folder) => self.read_what_is_left().await,
+                Err(error) => {
+                    warn!(%session, reason = %error, "a holder could not be reached");
+                    End::Broken
+                }
+            };
+            match end {
+                End::Over => return self.hub.tell(Event::HolderGone { session, run }).await,
+                End::Stopped => return,
+                End::Broken => {
+                    tokio::select! {
+                        () = self.stop.cancelled() => return,
+                        () = tokio::time::sleep(AGAIN) => {}
+                    }
+                }
+            }
+        }
+    }
+
+    async fn stay(&mut self, mut link: client::Link) -> End {
+        let (session, run) = (self.session, self.run);
+        info!(%session, from = self.next, "linked");
+        self.hub.tell(Event::Linked { session, run }).await;
+        let sender = link.orders();
+        loop {
+            tokio::select! {
+                () = self.stop.cancelled() => return End::Stopped,
+                report = link.next() => match report {
+                    Ok(Some(report)) => {
+                        self.next = report.seq + 1;
+                        self.hub.tell(Event::Report { session, run, report }).await;
+                    }
+                    Ok(None) => return End::Over,
+                    Err(_) => return End::Broken,
+                },
+                Some(what) = self.orders.recv() => {
+                    let sent = match what {
+                        ToHolder::Order(order) => sender.send(order).await,
+                        ToHolder::Acknowledge(seq) => sender.ack(seq).await,
+                    };
+                    if sent.is_err() {
+                        return End::Broken; // told again under the same id
+                    }
+                }
+            }
+        }
+    }
+
+    /// The holder is dead; its journal is not.
+    async fn read_what_is_left(&mut self) -> End {
+        let (session, run) = (self.session, self.run);
+        match client::read_journal(&self.folder, self.next) {
+            Ok(reports) => {
+                for report in reports {
+                    self.next = report.seq + 1;
+                    self.hub.tell(Event::Report { session, run, report }).await;
+                }
+            }
+            Err(error) => warn!(%session, reason = %error, "a dead session's journal does not read"),
+        }
+        End::Over
+    }
+}

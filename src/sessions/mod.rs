@@ -1,0 +1,126 @@
+//! The daemon's side of sessions: makes their folders, starts their holders, stays connected to
+//! them, and carries orders down and reports up. Decides nothing.
+
+mod launch;
+mod link;
+mod worktree;
+
+pub use worktree::WorktreeError;
+
+use std::{collections::HashMap, path::PathBuf, sync::Arc};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+use vigie_core::{
+    agent::Order,
+    bridge::Place,
+    decide::Event,
+    id::SessionId,
+    session::{Launch, Session},
+};
+
+use crate::{config::Config, hold::client, hub::Hub, tasks::Tasks};
+
+/// Orders and acknowledgements that may wait for one holder. Prompts come one at a time; a person
+/// cannot tap this fast.
+const TO_HOLDER: usize = 256;
+
+/// Where sessions keep their files, and what their programs are started from.
+#[derive(Clone, Debug)]
+pub struct Ground {
+    pub config: Arc<Config>,
+    /// The data folder.
+    pub data: PathBuf,
+    /// Our own binary, which is also the holder's.
+    pub binary: PathBuf,
+}
+
+impl Ground {
+    /// The folder of one start of a session.
+    pub fn folder(&self, session: SessionId, run: u32) -> PathBuf {
+        self.data.join("sessions").join(session.to_string()).join(run.to_string())
+    }
+}
+
+/// All links to holders. Owned by the effects' task, which must not wait.
+pub struct Sessions {
+    ground: Ground,
+    tasks: Tasks,
+    hub: Hub,
+    links: HashMap<SessionId, Handle>,
+}
+
+struct Handle {
+    run: u32,
+    to_holder: mpsc::Sender<ToHolder>,
+    stop: CancellationToken,
+}
+
+/// What goes down a link.
+#[derive(Clone, Debug)]
+enum ToHolder {
+    Order(Order),
+    Acknowledge(u64),
+}
+
+impl Sessions {
+    pub fn new(ground: Ground, tasks: Tasks, hub: Hub) -> Self {
+        Self { ground, tasks, hub, links: HashMap::new() }
+    }
+
+    /// Starts the session's program, unless it was started before.
+    pub fn launch(&mut self, session: Session, how: Launch) {
+        let (id, run, after) = (session.id, session.run, session.last_seq);
+        let ground = self.ground.clone();
+        self.link(id, run, after, move |link| link.run(Some(launch::Plan { ground, session, how })));
+    }
+
+    /// Connects to the session's holder, or reads what a dead one left.
+    pub fn reconnect(&mut self, session: SessionId, run: u32, after: u64) {
+        self.link(session, run, after, |link| link.run(None));
+    }
+
+    fn link<F>(&mut self, session: SessionId, run: u32, after: u64, body: impl FnOnce(link::Link) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let (to_holder, orders) = mpsc::channel(TO_HOLDER);
+        let stop = self.tasks.stopping().child_token();
+        if let Some(old) = self.links.insert(session, Handle { run, to_holder, stop: stop.clone() }) {
+            old.stop.cancel();
+        }
+        let folder = self.ground.folder(session, run);
+        let link = link::Link { session, run, next: after + 1, folder, hub: self.hub.clone(), orders, stop };
+        let body = body(link);
+        self.tasks.start("link", move |_| body);
+    }
+
+    pub fn order(&self, session: SessionId, run: u32, order: Order) {
+        self.send(session, run, ToHolder::Order(order));
+    }
+
+    pub fn acknowledge(&self, session: SessionId, run: u32, seq: u64) {
+        self.send(session, run, ToHolder::Acknowledge(seq));
+    }
+
+    /// What cannot be handed over is told again when the holder is linked anew.
+    fn send(&self, session: SessionId, run: u32, what: ToHolder) {
+        let Some(handle) = self.links.get(&session).filter(|handle| handle.run == run) else { return };
+        if let Err(mpsc::error::TrySendError::Full(_)) = handle.to_holder.try_send(what) {
+            warn!(%session, "a holder does not take its orders; they are told again when it answers");
+        }
+    }
+
+    /// Looks at the session's screen for whoever asked in `place`.
+    pub fn read_screen(&self, session: SessionId, run: u32, place: Place) {
+        let folder = self.ground.folder(session, run);
+        let hub = self.hub.clone();
+        self.tasks.start("screen", move |_| async move {
+            let lines = match client::screen(&folder).await {
+                Ok(picture) => picture.lines,
+                Err(error) => vec![format!("The screen cannot be read: {error}")],
+            };
+            hub.tell(Event::Screen { session, place, lines }).await;
+        });
+    }
+}

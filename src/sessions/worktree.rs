@@ -1,0 +1,63 @@
+//! A git worktree and a branch for a session.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tokio::{process::Command, time::timeout};
+use vigie_core::id::SessionName;
+
+/// A checkout of a big repository takes its time.
+const GIT: Duration = Duration::from_secs(300);
+
+#[derive(Debug, thiserror::Error)]
+pub enum WorktreeError {
+    #[error("its worktree {} is gone; make it again or end the session", .0.display())]
+    Gone(PathBuf),
+    #[error("git could not be started for its worktree: {0}")]
+    NoGit(io::Error),
+    #[error("git could not make its worktree: {0}")]
+    Git(String),
+    #[error("git took longer than {} s for its worktree", GIT.as_secs())]
+    Slow,
+}
+
+#[derive(Debug)]
+pub(super) struct Made {
+    pub path: PathBuf,
+    pub branch: String,
+}
+
+pub(super) fn still_there(path: &Path) -> Result<(), WorktreeError> {
+    if path.is_dir() { Ok(()) } else { Err(WorktreeError::Gone(path.into())) }
+}
+
+/// Makes `root/NAME` on branch `vigie/NAME` out of `repository`; one that is there from before is
+/// taken as it is, with whatever work is in it.
+pub(super) async fn make(repository: &Path, root: &Path, name: &SessionName) -> Result<Made, WorktreeError> {
+    let path = root.join(name.as_str());
+    let branch = format!("vigie/{name}");
+    if path.join(".git").exists() {
+        return Ok(Made { path, branch });
+    }
+    let exists = git(repository, &["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]).await.is_ok();
+    let folder = path.to_string_lossy().into_owned();
+    if exists {
+        git(repository, &["worktree", "add", "--", &folder, &branch]).await?;
+    } else {
+        git(repository, &["worktree", "add", "-b", &branch, "--", &folder]).await?;
+    }
+    Ok(Made { path, branch })
+}
+
+async fn git(repository: &Path, arguments: &[&str]) -> Result<(), WorktreeError> {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(repository).args(arguments).kill_on_drop(true);
+    let output = timeout(GIT, command.output()).await.map_err(|_| WorktreeError::Slow)?.map_err(WorktreeError::NoGit)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(WorktreeError::Git(said.lines().last().unwrap_or("no reason given").trim().into()))
+}

@@ -1,0 +1,139 @@
+//! SQLite on threads of its own: one writer that commits groups, one reader. The only module that
+//! writes SQL.
+
+mod error;
+mod read;
+mod schema;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::StoreError;
+pub use read::JournalRow;
+
+use rusqlite::Connection;
+use std::{path::Path, thread, time::Duration};
+use tokio::sync::{mpsc, oneshot, watch};
+use vigie_core::{
+    bridge::Heard,
+    state::{Facts, Found, Row},
+};
+
+/// Batches that may wait for the disk; whoever hands in more waits with them.
+const WRITE_QUEUE: usize = 256;
+
+/// Questions that may wait for the reader.
+const READ_QUEUE: usize = 256;
+
+/// How long a connection waits for the other's lock before it gives up; they hold it for a commit.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// The handle: cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    writer: mpsc::Sender<Job>,
+    reader: mpsc::Sender<Question>,
+    newest: watch::Receiver<u64>,
+}
+
+/// What the writer is asked.
+enum Job {
+    Write { rows: Vec<Row>, done: oneshot::Sender<Result<(), StoreError>> },
+    /// After a failed commit nothing is written until the state was built anew from what is there.
+    Reload { done: oneshot::Sender<Result<Found, StoreError>> },
+}
+
+type Question = Box<dyn FnOnce(&Connection) + Send>;
+
+impl Store {
+    /// Opens or makes the database in `folder`, and brings it to this program's schema.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, is of a newer Vigie, or is not a database.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let file = folder.join("vigie.db");
+        let writing = open(&file)?;
+        schema::bring_up_to_date(&writing)?;
+        restrict(&file)?;
+        let reading = open(&file)?;
+        let (newest_sender, newest) = watch::channel(read::newest(&writing)?);
+        let (writer, jobs) = mpsc::channel(WRITE_QUEUE);
+        let (reader, questions) = mpsc::channel(READ_QUEUE);
+        start("vigie-write", move || write::run(writing, jobs, &newest_sender))?;
+        start("vigie-read", move || answer(&reading, questions))?;
+        Ok(Self { writer, reader, newest })
+    }
+
+    /// Hands in rows; they are written in the order they are handed in, many batches a commit.
+    /// The receiver tells when they are on disk.
+    pub async fn write(&self, rows: Vec<Row>) -> oneshot::Receiver<Result<(), StoreError>> {
+        let (done, written) = oneshot::channel();
+        // A writer that is gone drops `done`, which the receiver sees.
+        let _ = self.writer.send(Job::Write { rows, done }).await;
+        written
+    }
+
+    /// Everything that a start needs. After a failed commit it also opens the writer again.
+    pub async fn load(&self) -> Result<Found, StoreError> {
+        let (done, loaded) = oneshot::channel();
+        let _ = self.writer.send(Job::Reload { done }).await;
+        loaded.await.map_err(|_| StoreError::Gone)?
+    }
+
+    /// What must be known of something heard before it is decided about.
+    pub async fn facts(&self, heard: &Heard) -> Result<Facts, StoreError> {
+        let heard = heard.clone();
+        self.read(move |db| read::facts(db, &heard)).await
+    }
+
+    /// The journal after `seq`, at most `most` lines.
+    pub async fn events(&self, after: u64, most: usize) -> Result<Vec<JournalRow>, StoreError> {
+        self.read(move |db| read::events(db, after, most)).await
+    }
+
+    /// The number of the newest journal line that is on disk.
+    pub fn newest(&self) -> watch::Receiver<u64> {
+        self.newest.clone()
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        let ask: Question = Box::new(move |db| {
+            let _ = answer.send(question(db));
+        });
+        self.reader.send(ask).await.map_err(|_| StoreError::Gone)?;
+        answered.await.map_err(|_| StoreError::Gone)?
+    }
+}
+
+fn answer(db: &Connection, mut questions: mpsc::Receiver<Question>) {
+    while let Some(question) = questions.blocking_recv() {
+        question(db);
+    }
+}
+
+fn open(file: &Path) -> Result<Connection, StoreError> {
+    let refused = |source| StoreError::Open { file: file.into(), source };
+    let db = Connection::open(file).map_err(refused)?;
+    db.busy_timeout(BUSY).map_err(refused)?;
+    // WAL lets the reader go on beside the writer; FULL makes a commit survive a power cut.
+    db.pragma_update(None, "journal_mode", "WAL").map_err(refused)?;
+    db.pragma_update(None, "synchronous", "FULL").map_err(refused)?;
+    db.set_prepared_statement_cache_capacity(64);
+    Ok(db)
+}
+
+fn restrict(file: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let only_owner = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(file, only_owner).map_err(|source| StoreError::Permissions { file: file.into(), source })
+}
+
+fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {
+    thread::Builder::new().name(name.into()).spawn(body).map_err(StoreError::Thread)?;
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! What is read back: everything at a start, and single facts while running.
+
+use chrono::DateTime;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use serde::{Serialize, de::DeserializeOwned};
+use std::collections::HashMap;
+use vigie_core::{
+    bridge::{Heard, HeardKind, Place},
+    id::MessageId,
+    state::{Facts, Found, HeardOutcome, HeardRow, Row},
+};
+
+use super::StoreError;
+
+/// Ended sessions and settled gates that are still known by name or code after a start.
+const REMEMBERED: u32 = 1000;
+
+/// Sent messages that can still be edited after a start.
+const EDITABLE: u32 = 10_000;
+
+/// One line of the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct JournalRow {
+    pub seq: u64,
+    pub at: vigie_core::Timestamp,
+    pub kind: String,
+    pub session: Option<String>,
+    pub gate: Option<String>,
+    pub human: Option<String>,
+    pub detail: serde_json::Value,
+}
+
+pub(super) fn newest(db: &Connection) -> Result<u64, StoreError> {
+    Ok(db.query_row("SELECT coalesce(max(seq), 0) FROM event", [], |row| row.get(0))?)
+}
+
+pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
+    let mut found = Found::default();
+    let recent = "ORDER BY id DESC LIMIT";
+    rows(db, &mut found, "session", &format!("SELECT id, body FROM session WHERE live = 1
+        UNION SELECT id, body FROM (SELECT id, body FROM session WHERE live = 0 {recent} {REMEMBERED}) ORDER BY id"), Row::Session)?;
+    rows(db, &mut found, "prompt", "SELECT number, body FROM prompt WHERE open = 1 ORDER BY number", Row::Prompt)?;
+    rows(db, &mut found, "gate", &format!("SELECT id, body FROM gate WHERE open = 1
+        UNION SELECT id, body FROM (SELECT id, body FROM gate WHERE open = 0 {recent} {REMEMBERED}) ORDER BY id"), Row::Gate)?;
+    rows(db, &mut found, "delivery", "SELECT id, body FROM delivery WHERE pending = 1 ORDER BY number", Row::Delivery)?;
+    rows(db, &mut found, "heard", "SELECT id, body FROM heard WHERE kept = 1 ORDER BY id", Row::Heard)?;
+    rows(db, &mut found, "thread", "SELECT session, body FROM thread", Row::Thread)?;
+    rows(db, &mut found, "focus", "SELECT human, body FROM focus", Row::Focus)?;
+    found.messages = messages(db)?;
+    found.next_prompt = db.query_row("SELECT coalesce(max(number), 0) + 1 FROM prompt", [], |row| row.get(0))?;
+    found.next_delivery = db.query_row("SELECT coalesce(max(number), 0) + 1 FROM delivery", [], |row| row.get(0))?;
+    Ok(found)
+}
+
+/// A row that does not read is left where it is and said; the rest goes on.
+fn rows<T: DeserializeOwned>(
+    db: &Connection,
+    found: &mut Found,
+    table: &'static str,
+    sql: &str,
+    row: impl Fn(T) -> Row,
+) -> Result<(), StoreError> {
+    let mut statement = db.prepare(sql)?;
+    let mut all = statement.query([])?;
+    while let Some(line) = all.next()? {
+        let key = match line.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            other => other.as_str().unwrap_or("?").to_owned(),
+        };
+        let body = line.get_ref(1)?.as_str().map_err(|e| e.to_string());
+        match body.and_then(|body| serde_json::from_str(body).map_err(|e| e.to_string())) {
+            Ok(value) => found.rows.push(row(value)),
+            Err(reason) => {
+                let error = StoreError::Row { table, column: "body", row: key, reason };
+                found.problems.push(error.to_string());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn messages(db: &Connection) -> Result<HashMap<vigie_core::id::DeliveryId, MessageId>, StoreError> {
+    let sql = "SELECT id, message FROM delivery WHERE message IS NOT NULL ORDER BY number DESC LIMIT ?1";
+    let mut statement = db.prepare(sql)?;
+    let pairs = statement.query_map([EDITABLE], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let mut all = HashMap::new();
+    for pair in pairs {
+        let (id, message) = pair?;
+        if let Ok(id) = id.parse() {
+            all.insert(id, MessageId::new(message));
+        }
+    }
+    Ok(all)
+}
+
+pub(super) fn facts(db: &Connection, heard: &Heard) -> Result<Facts, StoreError> {
+    let bridge = heard.place.bridge.as_str();
+    let known = db
+        .prepare_cached("SELECT 1 FROM heard WHERE bridge = ?1 AND key = ?2")?
+        .exists(params![bridge, heard.key])?;
+    let (about, own) = match &heard.what {
+        HeardKind::Text { reply_to, .. } => (reply_to.as_ref(), None),
+        HeardKind::Edited { message, .. } => (None, Some(message)),
+        HeardKind::Tap { message, .. } | HeardKind::Reaction { message, .. } => (Some(message), None),
+    };
+    let mut facts = Facts { known, ..Facts::default() };
+    if let Some(message) = about {
+        let sql = "SELECT session, gate FROM delivery WHERE bridge = ?1 AND chat = ?2 AND message = ?3
+                   ORDER BY number DESC LIMIT 1";
+        let found = db
+            .prepare_cached(sql)?
+            .query_row(params![bridge, heard.place.chat.as_str(), message.as_str()], |row| {
+                Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<String>>(1)?))
+            })
+            .optional()?;
+        match found {
+            Some((session, gate)) => {
+                facts.session = session.and_then(|id| id.parse().ok());
+                facts.gate = gate.and_then(|id| id.parse().ok());
+            }
+            // A reply to a message of one's own goes where that went.
+            None => facts.session = heard_row(db, &heard.place, message)?.and_then(|row| first_session(&row)),
+        }
+    }
+    if let Some(message) = own {
+        facts.heard = heard_row(db, &heard.place, message)?;
+    }
+    Ok(facts)
+}
+
+fn first_session(row: &HeardRow) -> Option<vigie_core::id::SessionId> {
+    match &row.outcome {
+        HeardOutcome::Routed { sessions, .. } => sessions.first().copied(),
+        HeardOutcome::Stranger | HeardOutcome::Kept { .. } | HeardOutcome::Handled => None,
+    }
+}
+
+fn heard_row(db: &Connection, place: &Place, message: &MessageId) -> Result<Option<HeardRow>, StoreError> {
+    let sql = "SELECT id, body FROM heard WHERE bridge = ?1 AND chat = ?2 AND message = ?3";
+    let found = db
+        .prepare_cached(sql)?
+        .query_row(params![place.bridge.as_str(), place.chat.as_str(), message.as_str()], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })
+        .optional()?;
+    let Some((id, body)) = found else { return Ok(None) };
+    let read = serde_json::from_str(&body);
+    read.map(Some).map_err(|e| StoreError::Row { table: "heard", column: "body", row: id, reason: e.to_string() })
+}
+
+pub(super) fn events(db: &Connection, after: u64, most: usize) -> Result<Vec<JournalRow>, StoreError> {
+    let sql = "SELECT seq, at, kind, session, gate, human, detail FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let lines = statement.query_map(params![after, most], |row| {
+        let detail: String = row.get(6)?;
+        Ok(JournalRow {
+            seq: row.get(0)?,
+            at: DateTime::from_timestamp_millis(row.get(1)?).unwrap_or_default(),
+            kind: row.get(2)?,
+            session: row.get(3)?,
+            gate: row.get(4)?,
+            human: row.get(5)?,
+            detail: serde_json::from_str(&detail).unwrap_or_default(),
+        })
+    })?;
+    Ok(lines.collect::<Result<_, _>>()?)
+}
