@@ -54,7 +54,12 @@ impl Outbox {
     }
 }
 
-async fn run(bridge: Arc<dyn Bridge>, mut sendings: mpsc::Receiver<Sending>, hub: Hub, stop: CancellationToken) {
+async fn run(
+    bridge: Arc<dyn Bridge>,
+    mut sendings: mpsc::Receiver<Sending>,
+    hub: Hub,
+    stop: CancellationToken,
+) {
     let mut flying = FuturesUnordered::new();
     loop {
         tokio::select! {
@@ -71,6 +76,7 @@ async fn run(bridge: Arc<dyn Bridge>, mut sendings: mpsc::Receiver<Sending>, hub
 
 async fn say(bridge: Arc<dyn Bridge>, sending: Sending) -> Event {
     let Sending { delivery, place, say } = sending;
-    let outcome = timeout(SEND, bridge.say(&place, &say, delivery)).await.unwrap_or(Err(SayError::InDoubt));
+    let outcome =
+        timeout(SEND, bridge.say(&place, &say, delivery)).await.unwrap_or(Err(SayError::InDoubt));
     Event::Delivered { delivery, outcome }
 }

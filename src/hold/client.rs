@@ -145,6 +145,11 @@ pub fn alive(folder: &Path) -> bool {
         .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
+/// A holder once had this session: there is a journal, whatever became of it.
+pub fn was_started(folder: &Path) -> bool {
+    folder.join(journal::FILE).exists()
+}
+
 /// Reports from `from_seq` on, straight from the folder, whether a holder lives or not.
 pub fn read_journal(folder: &Path, from_seq: u64) -> Result<Vec<Report>, LinkError> {
     journal::read(folder, from_seq)

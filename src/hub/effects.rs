@@ -18,14 +18,14 @@ pub trait Hands: Send + 'static {
 }
 
 /// What the hub hands over with each batch it submitted.
-pub struct Effects {
+pub(super) struct Effects {
     pub written: oneshot::Receiver<Result<(), StoreError>>,
     pub effects: Vec<Effect>,
     pub answer: Answer,
 }
 
 /// Whoever waits for the commit.
-pub enum Answer {
+pub(super) enum Answer {
     Nobody,
     Request(oneshot::Sender<Result<Reply, Refusal>>, Result<Reply, Refusal>),
     Heard(oneshot::Sender<Result<Accepted, NotAccepted>>, Accepted),
@@ -34,7 +34,7 @@ pub enum Answer {
 /// Runs until the hub is gone; `broken` tells the hub that a commit failed.
 pub(super) async fn run(
     mut batches: mpsc::Receiver<Effects>,
-    mut hands: impl Hands,
+    mut hands: Box<dyn Hands>,
     broken: Arc<AtomicBool>,
 ) {
     while let Some(Effects { written, effects, answer }) = batches.recv().await {

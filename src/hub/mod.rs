@@ -4,6 +4,6 @@ mod effects;
 mod handle;
 mod worker;
 
-pub use effects::{Effects, Hands};
+pub use effects::Hands;
 pub use handle::{Hub, Mail};
 pub use worker::{Health, start};

@@ -58,7 +58,9 @@ impl Plan {
 
     async fn prepare_folder(&mut self, hub: &Hub) -> Result<(), LaunchError> {
         let project = self.ground.config.projects.iter().find(|p| p.name == self.session.project);
-        let Some(project) = project.filter(|p| p.worktree == WorktreeMode::PerStory) else { return Ok(()) };
+        let Some(project) = project.filter(|p| p.worktree == WorktreeMode::PerStory) else {
+            return Ok(());
+        };
         if let Some(made) = &self.session.worktree {
             return worktree::still_there(Path::new(&made.path)).map_err(LaunchError::from);
         }

@@ -46,7 +46,9 @@ impl Link {
         loop {
             let end = match client::connect(&self.folder, self.next).await {
                 Ok(link) => self.stay(link).await,
-                Err(LinkError::Gone { .. }) if !client::alive(&self.folder) => self.read_what_is_left().await,
+                Err(LinkError::Gone { .. }) if !client::alive(&self.folder) => {
+                    self.read_what_is_left().await
+                }
                 Err(error) => {
                     warn!(%session, reason = %error, "a holder could not be reached");
                     End::Broken
@@ -104,7 +106,9 @@ impl Link {
                     self.hub.tell(Event::Report { session, run, report }).await;
                 }
             }
-            Err(error) => warn!(%session, reason = %error, "a dead session's journal does not read"),
+            Err(error) => {
+                warn!(%session, reason = %error, "a dead session's journal does not read")
+            }
         }
         End::Over
     }

@@ -72,7 +72,9 @@ impl Sessions {
     pub fn launch(&mut self, session: Session, how: Launch) {
         let (id, run, after) = (session.id, session.run, session.last_seq);
         let ground = self.ground.clone();
-        self.link(id, run, after, move |link| link.run(Some(launch::Plan { ground, session, how })));
+        self.link(id, run, after, move |link| {
+            link.run(Some(launch::Plan { ground, session, how }))
+        });
     }
 
     /// Connects to the session's holder, or reads what a dead one left.
@@ -80,17 +82,31 @@ impl Sessions {
         self.link(session, run, after, |link| link.run(None));
     }
 
-    fn link<F>(&mut self, session: SessionId, run: u32, after: u64, body: impl FnOnce(link::Link) -> F)
-    where
+    fn link<F>(
+        &mut self,
+        session: SessionId,
+        run: u32,
+        after: u64,
+        body: impl FnOnce(link::Link) -> F,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
         let (to_holder, orders) = mpsc::channel(TO_HOLDER);
         let stop = self.tasks.stopping().child_token();
-        if let Some(old) = self.links.insert(session, Handle { run, to_holder, stop: stop.clone() }) {
+        if let Some(old) = self.links.insert(session, Handle { run, to_holder, stop: stop.clone() })
+        {
             old.stop.cancel();
         }
         let folder = self.ground.folder(session, run);
-        let link = link::Link { session, run, next: after + 1, folder, hub: self.hub.clone(), orders, stop };
+        let link = link::Link {
+            session,
+            run,
+            next: after + 1,
+            folder,
+            hub: self.hub.clone(),
+            orders,
+            stop,
+        };
         let body = body(link);
         self.tasks.start("link", move |_| body);
     }
@@ -105,7 +121,9 @@ impl Sessions {
 
     /// What cannot be handed over is told again when the holder is linked anew.
     fn send(&self, session: SessionId, run: u32, what: ToHolder) {
-        let Some(handle) = self.links.get(&session).filter(|handle| handle.run == run) else { return };
+        let Some(handle) = self.links.get(&session).filter(|handle| handle.run == run) else {
+            return;
+        };
         if let Err(mpsc::error::TrySendError::Full(_)) = handle.to_holder.try_send(what) {
             warn!(%session, "a holder does not take its orders; they are told again when it answers");
         }

@@ -35,13 +35,20 @@ pub(super) fn still_there(path: &Path) -> Result<(), WorktreeError> {
 
 /// Makes `root/NAME` on branch `vigie/NAME` out of `repository`; one that is there from before is
 /// taken as it is, with whatever work is in it.
-pub(super) async fn make(repository: &Path, root: &Path, name: &SessionName) -> Result<Made, WorktreeError> {
+pub(super) async fn make(
+    repository: &Path,
+    root: &Path,
+    name: &SessionName,
+) -> Result<Made, WorktreeError> {
     let path = root.join(name.as_str());
     let branch = format!("vigie/{name}");
     if path.join(".git").exists() {
         return Ok(Made { path, branch });
     }
-    let exists = git(repository, &["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")]).await.is_ok();
+    let exists =
+        git(repository, &["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")])
+            .await
+            .is_ok();
     let folder = path.to_string_lossy().into_owned();
     if exists {
         git(repository, &["worktree", "add", "--", &folder, &branch]).await?;
@@ -54,7 +61,10 @@ pub(super) async fn make(repository: &Path, root: &Path, name: &SessionName) -> 
 async fn git(repository: &Path, arguments: &[&str]) -> Result<(), WorktreeError> {
     let mut command = Command::new("git");
     command.arg("-C").arg(repository).args(arguments).kill_on_drop(true);
-    let output = timeout(GIT, command.output()).await.map_err(|_| WorktreeError::Slow)?.map_err(WorktreeError::NoGit)?;
+    let output = timeout(GIT, command.output())
+        .await
+        .map_err(|_| WorktreeError::Slow)?
+        .map_err(WorktreeError::NoGit)?;
     if output.status.success() {
         return Ok(());
     }

@@ -6,7 +6,9 @@ pub enum StoreError {
     Open { file: PathBuf, source: rusqlite::Error },
     #[error("could not keep the database {} to its owner: {source}", file.display())]
     Permissions { file: PathBuf, source: io::Error },
-    #[error("the database is of a newer Vigie (its schema is {found}, this program knows {known}): upgrade Vigie")]
+    #[error(
+        "the database is of a newer Vigie (its schema is {found}, this program knows {known}): upgrade Vigie"
+    )]
     Newer { found: u32, known: u32 },
     #[error("could not start a thread for the database: {0}")]
     Thread(io::Error),

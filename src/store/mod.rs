@@ -39,9 +39,14 @@ pub struct Store {
 
 /// What the writer is asked.
 enum Job {
-    Write { rows: Vec<Row>, done: oneshot::Sender<Result<(), StoreError>> },
+    Write {
+        rows: Vec<Row>,
+        done: oneshot::Sender<Result<(), StoreError>>,
+    },
     /// After a failed commit nothing is written until the state was built anew from what is there.
-    Reload { done: oneshot::Sender<Result<Found, StoreError>> },
+    Reload {
+        done: oneshot::Sender<Result<Found, StoreError>>,
+    },
 }
 
 type Question = Box<dyn FnOnce(&Connection) + Send>;
@@ -130,7 +135,8 @@ fn open(file: &Path) -> Result<Connection, StoreError> {
 fn restrict(file: &Path) -> Result<(), StoreError> {
     use std::os::unix::fs::PermissionsExt as _;
     let only_owner = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(file, only_owner).map_err(|source| StoreError::Permissions { file: file.into(), source })
+    std::fs::set_permissions(file, only_owner)
+        .map_err(|source| StoreError::Permissions { file: file.into(), source })
 }
 
 fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {

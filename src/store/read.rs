@@ -39,16 +39,36 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     let recent = "ORDER BY id DESC LIMIT";
     rows(db, &mut found, "session", &format!("SELECT id, body FROM session WHERE live = 1
         UNION SELECT id, body FROM (SELECT id, body FROM session WHERE live = 0 {recent} {REMEMBERED}) ORDER BY id"), Row::Session)?;
-    rows(db, &mut found, "prompt", "SELECT number, body FROM prompt WHERE open = 1 ORDER BY number", Row::Prompt)?;
+    rows(
+        db,
+        &mut found,
+        "prompt",
+        "SELECT number, body FROM prompt WHERE open = 1 ORDER BY number",
+        Row::Prompt,
+    )?;
     rows(db, &mut found, "gate", &format!("SELECT id, body FROM gate WHERE open = 1
         UNION SELECT id, body FROM (SELECT id, body FROM gate WHERE open = 0 {recent} {REMEMBERED}) ORDER BY id"), Row::Gate)?;
-    rows(db, &mut found, "delivery", "SELECT id, body FROM delivery WHERE pending = 1 ORDER BY number", Row::Delivery)?;
-    rows(db, &mut found, "heard", "SELECT id, body FROM heard WHERE kept = 1 ORDER BY id", Row::Heard)?;
+    rows(
+        db,
+        &mut found,
+        "delivery",
+        "SELECT id, body FROM delivery WHERE pending = 1 ORDER BY number",
+        Row::Delivery,
+    )?;
+    rows(
+        db,
+        &mut found,
+        "heard",
+        "SELECT id, body FROM heard WHERE kept = 1 ORDER BY id",
+        Row::Heard,
+    )?;
     rows(db, &mut found, "thread", "SELECT session, body FROM thread", Row::Thread)?;
     rows(db, &mut found, "focus", "SELECT human, body FROM focus", Row::Focus)?;
     found.messages = messages(db)?;
-    found.next_prompt = db.query_row("SELECT coalesce(max(number), 0) + 1 FROM prompt", [], |row| row.get(0))?;
-    found.next_delivery = db.query_row("SELECT coalesce(max(number), 0) + 1 FROM delivery", [], |row| row.get(0))?;
+    found.next_prompt =
+        db.query_row("SELECT coalesce(max(number), 0) + 1 FROM prompt", [], |row| row.get(0))?;
+    found.next_delivery =
+        db.query_row("SELECT coalesce(max(number), 0) + 1 FROM delivery", [], |row| row.get(0))?;
     Ok(found)
 }
 
@@ -80,9 +100,11 @@ fn rows<T: DeserializeOwned>(
 }
 
 fn messages(db: &Connection) -> Result<HashMap<vigie_core::id::DeliveryId, MessageId>, StoreError> {
-    let sql = "SELECT id, message FROM delivery WHERE message IS NOT NULL ORDER BY number DESC LIMIT ?1";
+    let sql =
+        "SELECT id, message FROM delivery WHERE message IS NOT NULL ORDER BY number DESC LIMIT ?1";
     let mut statement = db.prepare(sql)?;
-    let pairs = statement.query_map([EDITABLE], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let pairs = statement
+        .query_map([EDITABLE], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
     let mut all = HashMap::new();
     for pair in pairs {
         let (id, message) = pair?;
@@ -101,11 +123,14 @@ pub(super) fn facts(db: &Connection, heard: &Heard) -> Result<Facts, StoreError>
     let (about, own) = match &heard.what {
         HeardKind::Text { reply_to, .. } => (reply_to.as_ref(), None),
         HeardKind::Edited { message, .. } => (None, Some(message)),
-        HeardKind::Tap { message, .. } | HeardKind::Reaction { message, .. } => (Some(message), None),
+        HeardKind::Tap { message, .. } | HeardKind::Reaction { message, .. } => {
+            (Some(message), None)
+        }
     };
     let mut facts = Facts { known, ..Facts::default() };
     if let Some(message) = about {
-        let sql = "SELECT session, gate FROM delivery WHERE bridge = ?1 AND chat = ?2 AND message = ?3
+        let sql =
+            "SELECT session, gate FROM delivery WHERE bridge = ?1 AND chat = ?2 AND message = ?3
                    ORDER BY number DESC LIMIT 1";
         let found = db
             .prepare_cached(sql)?
@@ -119,7 +144,10 @@ pub(super) fn facts(db: &Connection, heard: &Heard) -> Result<Facts, StoreError>
                 facts.gate = gate.and_then(|id| id.parse().ok());
             }
             // A reply to a message of one's own goes where that went.
-            None => facts.session = heard_row(db, &heard.place, message)?.and_then(|row| first_session(&row)),
+            None => {
+                facts.session =
+                    heard_row(db, &heard.place, message)?.and_then(|row| first_session(&row))
+            }
         }
     }
     if let Some(message) = own {
@@ -135,7 +163,11 @@ fn first_session(row: &HeardRow) -> Option<vigie_core::id::SessionId> {
     }
 }
 
-fn heard_row(db: &Connection, place: &Place, message: &MessageId) -> Result<Option<HeardRow>, StoreError> {
+fn heard_row(
+    db: &Connection,
+    place: &Place,
+    message: &MessageId,
+) -> Result<Option<HeardRow>, StoreError> {
     let sql = "SELECT id, body FROM heard WHERE bridge = ?1 AND chat = ?2 AND message = ?3";
     let found = db
         .prepare_cached(sql)?
@@ -145,10 +177,19 @@ fn heard_row(db: &Connection, place: &Place, message: &MessageId) -> Result<Opti
         .optional()?;
     let Some((id, body)) = found else { return Ok(None) };
     let read = serde_json::from_str(&body);
-    read.map(Some).map_err(|e| StoreError::Row { table: "heard", column: "body", row: id, reason: e.to_string() })
+    read.map(Some).map_err(|e| StoreError::Row {
+        table: "heard",
+        column: "body",
+        row: id,
+        reason: e.to_string(),
+    })
 }
 
-pub(super) fn events(db: &Connection, after: u64, most: usize) -> Result<Vec<JournalRow>, StoreError> {
+pub(super) fn events(
+    db: &Connection,
+    after: u64,
+    most: usize,
+) -> Result<Vec<JournalRow>, StoreError> {
     let sql = "SELECT seq, at, kind, session, gate, human, detail FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2";
     let mut statement = db.prepare_cached(sql)?;
     let lines = statement.query_map(params![after, most], |row| {

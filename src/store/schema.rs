@@ -13,7 +13,9 @@ pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), StoreError> {
         return Err(StoreError::Newer { found, known });
     }
     for (number, migration) in (1..=known).zip(MIGRATIONS).skip(found as usize) {
-        db.execute_batch(&format!("BEGIN IMMEDIATE;\n{migration}\nPRAGMA user_version = {number};\nCOMMIT;"))?;
+        db.execute_batch(&format!(
+            "BEGIN IMMEDIATE;\n{migration}\nPRAGMA user_version = {number};\nCOMMIT;"
+        ))?;
     }
     Ok(())
 }

@@ -52,7 +52,10 @@ fn heard_row(key: &str) -> HeardRow {
         message: Some(MessageId::new("m1")),
         sent: now(),
         received: now(),
-        outcome: HeardOutcome::Routed { prompts: vec![], sessions: vec![SessionId::from_parts(now(), 1)] },
+        outcome: HeardOutcome::Routed {
+            prompts: vec![],
+            sessions: vec![SessionId::from_parts(now(), 1)],
+        },
     }
 }
 
@@ -72,7 +75,10 @@ async fn what_is_written_is_there_after_a_restart() {
     assert_eq!(found.rows, [Row::Prompt(open)], "what is over is not loaded");
     assert_eq!(found.next_prompt, 3);
     let events = store.events(0, 10).await.unwrap();
-    assert_eq!(events.iter().map(|e| (e.seq, e.kind.as_str())).collect::<Vec<_>>(), [(1, "a"), (2, "b")]);
+    assert_eq!(
+        events.iter().map(|e| (e.seq, e.kind.as_str())).collect::<Vec<_>>(),
+        [(1, "a"), (2, "b")]
+    );
     assert_eq!(*store.newest().borrow(), 2);
     assert_eq!(store.events(1, 10).await.unwrap().len(), 1, "readers go on from where they were");
 }
@@ -81,20 +87,32 @@ async fn what_is_written_is_there_after_a_restart() {
 async fn a_row_that_does_not_read_is_said_and_the_rest_goes_on() {
     let home = TempDir::new().unwrap();
     let store = Store::open(home.path()).unwrap();
-    store.write(vec![Row::Prompt(prompt(1, "torn")), Row::Prompt(prompt(2, "whole"))]).await.await.unwrap().unwrap();
+    store
+        .write(vec![Row::Prompt(prompt(1, "torn")), Row::Prompt(prompt(2, "whole"))])
+        .await
+        .await
+        .unwrap()
+        .unwrap();
     let db = Connection::open(home.path().join("vigie.db")).unwrap();
     db.execute("UPDATE prompt SET body = '{\"id\":' WHERE number = 1", []).unwrap();
 
     let found = store.load().await.unwrap();
     assert_eq!(found.rows.len(), 1);
-    assert!(found.problems[0].contains("column body of table prompt, row 1"), "{:?}", found.problems);
+    assert!(
+        found.problems[0].contains("column body of table prompt, row 1"),
+        "{:?}",
+        found.problems
+    );
 }
 
 #[tokio::test]
 async fn after_a_failed_commit_nothing_is_written_until_the_state_is_read_again() {
     let home = TempDir::new().unwrap();
     let store = Store::open(home.path()).unwrap();
-    let twice = vec![Row::Heard(heard_row("k")), Row::Heard(HeardRow { id: HeardId::from_parts(now(), 2), ..heard_row("k") })];
+    let twice = vec![
+        Row::Heard(heard_row("k")),
+        Row::Heard(HeardRow { id: HeardId::from_parts(now(), 2), ..heard_row("k") }),
+    ];
     let refused = store.write(twice).await.await.unwrap();
     assert!(matches!(refused, Err(StoreError::Commit(_))), "one key of one bridge is one row");
     let next = store.write(vec![entry("later")]).await.await.unwrap();
@@ -114,10 +132,15 @@ async fn facts_about_a_message_are_found() {
         reply_to: Some(MessageId::new("m1")),
         origin: TextOrigin::Typed,
     };
-    let mut heard = Heard { key: "update 10".into(), from: "owner".into(), place: place(), at: now(), what };
+    let mut heard =
+        Heard { key: "update 10".into(), from: "owner".into(), place: place(), at: now(), what };
     let facts = store.facts(&heard).await.unwrap();
     assert!(facts.known);
-    assert_eq!(facts.session, Some(SessionId::from_parts(now(), 1)), "a reply to one's own message goes where that went");
+    assert_eq!(
+        facts.session,
+        Some(SessionId::from_parts(now(), 1)),
+        "a reply to one's own message goes where that went"
+    );
     heard.key = "update 11".into();
     assert!(!store.facts(&heard).await.unwrap().known);
 }

@@ -38,7 +38,12 @@ pub(super) fn run(mut db: Connection, mut jobs: mpsc::Receiver<Job>, newest: &wa
 }
 
 /// All of a group or nothing: later batches build on earlier ones.
-fn commit(db: &mut Connection, group: Vec<(Vec<Row>, Done)>, broken: &mut bool, newest: &watch::Sender<u64>) {
+fn commit(
+    db: &mut Connection,
+    group: Vec<(Vec<Row>, Done)>,
+    broken: &mut bool,
+    newest: &watch::Sender<u64>,
+) {
     if group.is_empty() {
         return;
     }
@@ -85,12 +90,20 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Prompt(prompt) => {
             let sql = "INSERT INTO prompt (number, open, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (number) DO UPDATE SET open = ?2, body = ?3";
-            db.prepare_cached(sql)?.execute(params![prompt.number, prompt.state.is_open(), json(prompt)])?;
+            db.prepare_cached(sql)?.execute(params![
+                prompt.number,
+                prompt.state.is_open(),
+                json(prompt)
+            ])?;
         }
         Row::Gate(gate) => {
             let sql = "INSERT INTO gate (id, open, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (id) DO UPDATE SET open = ?2, body = ?3";
-            db.prepare_cached(sql)?.execute(params![gate.id.to_string(), is_unsettled(gate), json(gate)])?;
+            db.prepare_cached(sql)?.execute(params![
+                gate.id.to_string(),
+                is_unsettled(gate),
+                json(gate)
+            ])?;
         }
         Row::Delivery(delivery) => put_delivery(db, delivery)?,
         Row::Heard(heard) => put_heard(db, heard)?,
@@ -107,7 +120,11 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Focus(focus) => {
             let sql = "INSERT INTO focus (place, human, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (place, human) DO UPDATE SET body = ?3";
-            db.prepare_cached(sql)?.execute(params![json(&focus.place), focus.human.as_str(), json(focus)])?;
+            db.prepare_cached(sql)?.execute(params![
+                json(&focus.place),
+                focus.human.as_str(),
+                json(focus)
+            ])?;
         }
     }
     Ok(None)
@@ -150,7 +167,8 @@ fn put_delivery(db: &Connection, delivery: &Delivery) -> Result<(), StoreError> 
         Body::Card(card) => Some(card.gate.to_string()),
         Body::Text { .. } | Body::Progress(_) | Body::Document(_) => None,
     });
-    let sql = "INSERT INTO delivery (number, id, pending, bridge, chat, message, session, gate, body)
+    let sql =
+        "INSERT INTO delivery (number, id, pending, bridge, chat, message, session, gate, body)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
                ON CONFLICT (number) DO UPDATE SET pending = ?3, message = ?6, body = ?9";
     db.prepare_cached(sql)?.execute(params![

@@ -5,14 +5,14 @@ use serde_json::json;
 use super::{About, Work, show};
 use crate::{
     agent::{AcceptEdits, Asked, AtDesk, Decision, OrderKind, Question, Scope, Settled},
-    answer::Reading,
+    answer::{self, Reading},
     bridge::{
         Action, Body, Button, Card, CardKind, CardState, Decided, Level, Mark, Post, Risk, Weight,
     },
     command::Refusal,
     delivery::{Rank, Target},
     gate::{Answer, Gate, GateState, Shown, TooLate},
-    id::{DeliveryId, GateId, HumanId, OrderId, RequestId, SessionId},
+    id::{DeliveryId, GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
     risk,
     state::{Role, Row},
     text::{self, Rich, Style},
@@ -76,7 +76,8 @@ impl Work<'_> {
         let cwd = self.state.sessions.get(&session).map(|s| s.cwd.clone()).unwrap_or_default();
         let shown = shown(&ask, &cwd);
         let state = &*self.state;
-        let code = self.ids.code(|code| state.gates.values().any(|g| g.code == *code));
+        let taken = |code: &GateCode| state.gates.values().any(|g| g.code == *code);
+        let code = self.ids.code(|code| taken(code) || !answer::can_be_typed(code));
         let questions = match &ask {
             Asked::Questions { questions } => questions.len(),
             Asked::Permission { .. } | Asked::Plan { .. } => 0,
