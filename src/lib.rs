@@ -5,6 +5,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod daemon;
+pub mod doctor;
 pub mod hold;
 pub mod hub;
 pub mod outbox;

@@ -168,7 +168,15 @@ fn hub(tasks: &Tasks) -> Hub {
 }
 
 fn events(after: u64, most: usize) -> Vec<Event> {
-    let event = |seq| Event { seq, at: Timestamp::default(), event: json!({ "number": seq }) };
+    let event = |seq| Event {
+        seq,
+        at: Timestamp::default(),
+        kind: "started".into(),
+        session: None,
+        gate: None,
+        human: None,
+        detail: json!({ "number": seq }),
+    };
     (after + 1..=5).take(most).map(event).collect()
 }
 

@@ -1,3 +1,134 @@
-//! One file per command.
+//! The command line: one file per command, all but a few of them clients of the desk's socket.
 
+mod answer;
+mod args;
+mod completions;
+mod doctor;
+mod down;
+mod failure;
 pub mod hook;
+mod log;
+mod login;
+mod new;
+mod out;
+mod plain;
+mod screen;
+mod send;
+mod sessions;
+mod status;
+mod steer;
+mod up;
+mod waiting;
+mod watch;
+
+pub use args::{Args, Command};
+pub use failure::Exit;
+
+use clap::Parser;
+use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
+
+use crate::{agents::demo, clock::Clock, config::Surroundings, hold, web::client::Client};
+use failure::Failure;
+use out::Out;
+
+/// What a command works with.
+struct Desk {
+    client: Client,
+    around: Surroundings,
+    out: Out,
+}
+
+/// Reads the command line of this process and carries it out.
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return usage(&error),
+    };
+    let args = match part_of_a_session(args) {
+        Ok(exit) => return exit,
+        Err(args) => args,
+    };
+    let out = Out::new(args.json, Clock::system());
+    match run(args, out.clone()) {
+        Ok(()) => Exit::Done.into(),
+        Err(failure) => {
+            out.failure(&failure);
+            failure.exit().into()
+        }
+    }
+}
+
+/// Help and version go to standard output and are no failure; clap knows which is which.
+fn usage(error: &clap::Error) -> ExitCode {
+    // Nobody is left to tell when the terminal is gone.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+}
+
+/// The hidden commands that sessions are made of. They print for programs and need no daemon.
+fn part_of_a_session(args: Args) -> Result<ExitCode, Args> {
+    match args.command {
+        Command::Hold { folder } => Ok(hold::run(folder).unwrap_or(ExitCode::FAILURE)),
+        Command::Hook(hook) => {
+            // It never fails its agent, whatever happens.
+            let _ = block_on(hook::hook(hook));
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::DemoAgent(demo) => Ok(block_on(demo::main(demo)).unwrap_or(ExitCode::FAILURE)),
+        _ => Err(args),
+    }
+}
+
+fn block_on<T>(work: impl Future<Output = T>) -> io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    Ok(runtime.block_on(work))
+}
+
+fn run(args: Args, out: Out) -> Result<(), Failure> {
+    let Args { json: _, home, command } = args;
+    if let Command::Completions { shell } = command {
+        return completions::print(shell);
+    }
+    let config = match &command {
+        Command::Up(up) => up.config.clone(),
+        Command::Doctor { config } => config.clone(),
+        _ => None,
+    };
+    let around = Surroundings::of_this_process(home, config).map_err(Failure::usage)?;
+    let desk = Desk { client: Client::new(&around.data), around, out };
+    block_on(dispatch(command, &desk))
+        .map_err(|error| Failure::outside(format!("the program cannot start: {error}")))?
+}
+
+async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
+    match command {
+        Command::Up(args) => up::run(args, desk).await,
+        Command::Down => down::run(desk).await,
+        Command::Status => status::run(desk).await,
+        Command::Doctor { config } => doctor::run(config.is_some(), desk).await,
+        Command::Login { human } => login::link(human, desk).await,
+        Command::Logins => login::list(desk).await,
+        Command::Logout { id } => login::logout(&id, desk).await,
+        Command::New(args) => new::run(args, desk).await,
+        Command::Send(args) => send::run(args, desk).await,
+        Command::Stop { name } => steer::run(&name, "stop", desk).await,
+        Command::End { name } => steer::run(&name, "end", desk).await,
+        Command::Kill { name } => steer::run(&name, "kill", desk).await,
+        Command::Resume { name } => steer::run(&name, "resume", desk).await,
+        Command::Sessions { all } => sessions::run(all, desk).await,
+        Command::Waiting => waiting::run(desk).await,
+        Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
+        Command::Screen { name } => screen::run(&name, desk).await,
+        Command::Log(args) => log::run(&args, desk).await,
+        Command::Watch { after } => watch::run(after, desk).await,
+        Command::Completions { shell } => completions::print(shell),
+        Command::Hold { .. } | Command::Hook(_) | Command::DemoAgent(_) => {
+            unreachable!("carried out before there was a desk")
+        }
+    }
+}
+
+/// The environment variable, when it is set to something.
+fn set(variable: &str) -> Option<OsString> {
+    env::var_os(variable).filter(|value| !value.is_empty())
+}

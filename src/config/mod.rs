@@ -8,8 +8,10 @@ mod problem;
 mod rows;
 mod values;
 
+pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
 pub use problem::{ConfigError, Problem};
+pub use vigie_core::state::Role;
 
 use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
 use vigie_core::id::{AgentName, HumanId, ProjectName};
@@ -65,19 +67,6 @@ pub struct Human {
     pub role: Role,
     /// Whether they get the phone page.
     pub phone: OnOff,
-}
-
-/// What a person may do; each may do what those after it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Reads.
-    Viewer,
-    /// Starts sessions, writes to them, stops and ends them.
-    Talker,
-    /// Answers what waits.
-    Approver,
-    /// Lets people in and stops Vigie.
-    Owner,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -86,20 +86,12 @@ impl std::error::Error for ConfigError {
     }
 }
 
-/// How alike two words must be to be offered; 0.7 still joins `cluade` and `claude`.
-const ALIKE: f64 = 0.7;
-
 /// "Did you mean …? Known: …" for a word that is not among `known`.
 pub(super) fn nearest(word: &str, known: &[&str], what: &str) -> Option<String> {
-    let near = known
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(word, known), *known))
-        .filter(|(_, known)| strsim::normalized_damerau_levenshtein(word, known) >= ALIKE)
-        .min();
-    let list = (!known.is_empty()).then(|| format!("{what}: {}.", known.join(", ")));
-    match (near, list) {
-        (Some((_, near)), Some(list)) => Some(format!("Did you mean `{near}`? {list}")),
-        (None, list) => list,
-        (Some(_), None) => None,
-    }
+    let list = (!known.is_empty()).then(|| format!("{what}: {}.", known.join(", ")))?;
+    let near = vigie_core::nearest::nearest(word, known.iter().copied(), 1);
+    Some(match near.first() {
+        Some(near) => format!("Did you mean `{near}`? {list}"),
+        None => list,
+    })
 }

@@ -311,8 +311,15 @@ pub struct Folder {
 pub struct Event {
     pub seq: u64,
     pub at: Timestamp,
-    /// What happened; its fields may grow.
-    pub event: Value,
+    /// What happened: `started`, `gate_answered`, …
+    pub kind: String,
+    /// Ids of what it is about.
+    pub session: Option<String>,
+    pub gate: Option<String>,
+    /// Who did it.
+    pub human: Option<String>,
+    /// More about it, by kind; its fields may grow.
+    pub detail: Value,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

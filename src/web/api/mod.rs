@@ -11,7 +11,10 @@ use axum::{
     routing::{get, post},
 };
 use serde::de::DeserializeOwned;
-use vigie_core::command::{Command, Refusal, Reply, Request, SessionView, Status};
+use vigie_core::{
+    command::{Command, Refusal, Reply, Request, SessionView, Status},
+    nearest::nearest,
+};
 
 use super::{
     fault::Fault,
@@ -103,16 +106,14 @@ async fn read_session(app: &App, caller: &Caller, name: &str) -> Result<SessionV
         .filter(named)
         .max_by_key(|view| (view.session.life.is_live(), view.session.created));
     best.cloned().ok_or_else(|| {
-        let names = sessions.iter().map(|view| view.session.name.to_string());
-        let alike = |other: &String| {
-            strsim::damerau_levenshtein(&other.to_ascii_lowercase(), &folded) <= MOST_TYPOS
-        };
-        Refusal::NoSession { name: name.into(), near: names.filter(alike).collect() }.into()
+        let names = sessions.iter().map(|view| view.session.name.as_str());
+        let near = nearest(name, names, MOST_NEAR).into_iter().map(str::to_owned).collect();
+        Refusal::NoSession { name: name.into(), near }.into()
     })
 }
 
-/// A name with more mistakes than this was another name.
-const MOST_TYPOS: usize = 2;
+/// Names offered for one that does not exist.
+const MOST_NEAR: usize = 3;
 
 /// The hub answered something else than was asked: a fault of ours.
 fn unexpected(reply: &Reply) -> Fault {

@@ -1,0 +1,174 @@
+//! What can be typed.
+
+use clap::{Parser, Subcommand};
+use clap_complete::Shell;
+use std::{net::SocketAddr, path::PathBuf};
+
+use super::hook::HookArgs;
+use crate::agents::demo::DemoArgs;
+
+/// Steer many coding-agent sessions from one phone chat.
+#[derive(Debug, Parser)]
+#[command(name = "vigie", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 done · 1 a fault of Vigie · 2 command line or configuration \
+    · 3 refused · 4 Vigie is not running · 5 disk, port or another program")]
+pub struct Args {
+    /// Print JSON, also for errors
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Vigie's own folder [default: $VIGIE_HOME, else ~/.local/share/vigie]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub home: Option<PathBuf>,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start Vigie here; Ctrl-C stops it, and sessions go on
+    Up(Up),
+    /// Stop Vigie; sessions go on
+    Down,
+    /// Show what runs and what waits
+    Status,
+    /// Check this machine and the configuration, and say what to do
+    Doctor {
+        /// The configuration to check [default: ~/.config/vigie/config.toml]
+        #[arg(long, value_name = "FILE")]
+        config: Option<PathBuf>,
+    },
+    /// Print a one-time link that signs a browser or a phone in
+    Login {
+        /// Who signs in with it, by id [default: the first owner]
+        human: Option<String>,
+    },
+    /// List the devices that are signed in
+    Logins,
+    /// Sign a device out
+    Logout {
+        /// As `vigie logins` shows it
+        id: String,
+    },
+    /// Start a session
+    New(New),
+    /// Send a message to a session
+    Send(Send),
+    /// Interrupt what a session does; it keeps its context
+    Stop { name: String },
+    /// End a session; it can be resumed
+    End { name: String },
+    /// Kill every process of a session
+    Kill { name: String },
+    /// Go on with an ended session
+    Resume { name: String },
+    /// List the sessions
+    Sessions {
+        /// Also those that have ended
+        #[arg(long, short)]
+        all: bool,
+    },
+    /// Show what waits for an answer, oldest first
+    Waiting,
+    /// Answer what waits
+    Answer {
+        /// The four letters on the card
+        code: String,
+        /// approve, deny, deny and a reason, an option, or your own words
+        #[arg(required = true, value_name = "CHOICE")]
+        choice: Vec<String>,
+    },
+    /// Print a session's screen
+    Screen { name: String },
+    /// Print what a session printed
+    Log(Log),
+    /// Follow everything that happens
+    Watch {
+        /// Begin after this event instead of now
+        #[arg(long, value_name = "NUMBER")]
+        after: Option<u64>,
+    },
+    /// Print completions for a shell
+    Completions { shell: Shell },
+    /// Hold one session's terminal
+    #[command(hide = true)]
+    Hold { folder: PathBuf },
+    /// Hand an agent's hook to its holder
+    #[command(hide = true)]
+    Hook(HookArgs),
+    /// Behave like a coding agent
+    #[command(hide = true)]
+    DemoAgent(DemoArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Up {
+    /// Stay in this terminal; it is the only way so far
+    #[arg(long, hide = true)]
+    pub foreground: bool,
+    /// Address and port of the pages, instead of the configured one
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Option<SocketAddr>,
+    /// The configuration [default: ~/.config/vigie/config.toml]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print no link and no QR code
+    #[arg(long)]
+    pub no_link: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct New {
+    /// The story's key or a short name: PD-285, docs
+    pub name: String,
+    /// The project it works in [default: the first]
+    #[arg(long, short)]
+    pub project: Option<String>,
+    /// The agent that works [default: the project's]
+    #[arg(long, short)]
+    pub agent: Option<String>,
+    /// What it is about, in a few words
+    #[arg(long, short, default_value = "", hide_default_value = true)]
+    pub title: String,
+    /// The first message
+    pub prompt: Vec<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Send {
+    pub name: String,
+    /// The message; `-` reads it from standard input
+    #[arg(required = true)]
+    pub text: Vec<String>,
+    /// It is a command of the agent's own, such as /compact
+    #[arg(long)]
+    pub command: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Log {
+    pub name: String,
+    /// Only say where the recording is; asciinema plays it
+    #[arg(long, conflicts_with = "raw")]
+    pub path: bool,
+    /// With colours and cursor movements, as the terminal got it
+    #[arg(long)]
+    pub raw: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn words_need_no_quotes() {
+        let args = Args::try_parse_from(["vigie", "send", "PD-285", "run", "the", "tests"]).unwrap();
+        let Command::Send(send) = args.command else { panic!("another command") };
+        assert_eq!(send.text.join(" "), "run the tests");
+    }
+}

@@ -1,0 +1,84 @@
+//! How a command fails: what happened, what to do next, and the exit code.
+
+use std::{fmt::Display, process::ExitCode};
+
+use crate::web::client::ClientError;
+
+/// Stable, and listed in `docs/command-line.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Done = 0,
+    /// A fault of Vigie's own.
+    Ours = 1,
+    /// Command line or configuration.
+    Usage = 2,
+    /// Vigie or the session says no.
+    Refused = 3,
+    NotRunning = 4,
+    /// Disk, port, another program.
+    Outside = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub words: String,
+    pub hint: Option<String>,
+    /// Stable, for programs.
+    pub code: String,
+    exit: Exit,
+}
+
+impl Failure {
+    fn new(exit: Exit, code: &str, words: impl Display) -> Self {
+        Self { words: words.to_string(), hint: None, code: code.into(), exit }
+    }
+
+    pub(super) fn ours(words: impl Display) -> Self {
+        Self::new(Exit::Ours, "internal", words)
+    }
+
+    pub(super) fn usage(words: impl Display) -> Self {
+        Self::new(Exit::Usage, "usage", words)
+    }
+
+    pub(super) fn outside(words: impl Display) -> Self {
+        Self::new(Exit::Outside, "outside", words)
+    }
+
+    pub(super) fn refused(code: &str, words: impl Display) -> Self {
+        Self::new(Exit::Refused, code, words)
+    }
+
+    pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(super) fn exit(&self) -> Exit {
+        self.exit
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let (exit, code) = match &error {
+            ClientError::NotRunning => (Exit::NotRunning, "not_running"),
+            ClientError::Refused(shape) => match shape.code.as_str() {
+                "internal" => (Exit::Ours, "internal"),
+                "not_written" | "outside" => (Exit::Outside, shape.code.as_str()),
+                other => (Exit::Refused, other),
+            },
+            ClientError::Unknown(_) => (Exit::Ours, "unknown_answer"),
+            ClientError::Socket(_) => (Exit::Outside, "socket"),
+            ClientError::Silent => (Exit::Outside, "silent"),
+            ClientError::Broken(_) => (Exit::Outside, "broken"),
+        };
+        Self { hint: error.hint(), ..Self::new(exit, code, &error) }
+    }
+}

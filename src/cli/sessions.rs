@@ -1,0 +1,76 @@
+//! `vigie sessions`.
+
+use super::{
+    Desk,
+    failure::Failure,
+    out::{Cell, Ink, Out, table},
+    plain,
+};
+use crate::web::shapes::SessionShape;
+
+pub(super) async fn run(all: bool, desk: &Desk) -> Result<(), Failure> {
+    let mut sessions: Vec<SessionShape> = desk.client.get("/sessions").await?;
+    if !all {
+        sessions.retain(|session| !matches!(session.state.as_str(), "ended" | "lost"));
+    }
+    desk.out.show(&sessions, |out, sessions| words(out, sessions))
+}
+
+/// One line each; what needs a person stands first.
+pub(super) fn words(out: &Out, sessions: &[SessionShape]) -> String {
+    if sessions.is_empty() {
+        return "No session runs. Start one: vigie new NAME [WHAT TO DO]".into();
+    }
+    let mut sorted: Vec<&SessionShape> = sessions.iter().collect();
+    sorted.sort_by_key(|session| (rank(&session.state), session.since));
+    let rows: Vec<Vec<Cell>> = sorted.into_iter().map(|session| row(out, session)).collect();
+    table(&rows)
+}
+
+fn rank(state: &str) -> u8 {
+    match state {
+        "waiting" | "needs_desk" => 0,
+        "lost" => 2,
+        "ended" => 3,
+        _ => 1,
+    }
+}
+
+fn row(out: &Out, session: &SessionShape) -> Vec<Cell> {
+    let (mark, ink, state) = match session.state.as_str() {
+        "waiting" => ("◆", Some(Ink::Wait), format!("waits: {}", session.waiting.join(" "))),
+        "needs_desk" => ("◆", Some(Ink::Wait), "needs you at the desk".into()),
+        "lost" => ("✕", Some(Ink::Bad), "lost".into()),
+        "ended" => ("○", Some(Ink::Dim), "ended".into()),
+        "working" => ("●", None, "working".into()),
+        other => ("○", None, other.replace('_', " ")),
+    };
+    let cell = |text: String| match ink {
+        Some(ink) => Cell::inked(out, ink, text),
+        None => Cell::plain(text),
+    };
+    let queued = match session.queued {
+        0 => String::new(),
+        queued => format!(" ({queued} queued)"),
+    };
+    let about = [Some(session.title.as_str()), session.detail.as_deref(), session.last_words.as_deref()];
+    let about = about.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
+    vec![
+        cell(mark.into()),
+        Cell::inked(out, Ink::Bold, session.name.clone()),
+        cell(format!("{state}{queued}")),
+        Cell::plain(out.when(session.since)),
+        Cell::inked(out, Ink::Dim, format!("{} in {}", session.agent, session.project)),
+        Cell::plain(shorten(&plain::line(about), ABOUT_WIDTH)),
+    ]
+}
+
+/// Columns of the last field; the rest of a line is some fifty columns.
+const ABOUT_WIDTH: usize = 48;
+
+fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.into();
+    }
+    text.chars().take(most - 1).chain(['…']).collect()
+}

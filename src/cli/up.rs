@@ -1,0 +1,94 @@
+//! `vigie up`: the one command that is the daemon.
+
+use std::io::{self, IsTerminal};
+use tracing_subscriber::EnvFilter;
+
+use super::{Desk, args::Up, failure::Failure, login, out::Out, set};
+use crate::{
+    config::{Config, Named},
+    daemon::{self, DaemonError, Options},
+    tasks::Finish,
+    web::{
+        self,
+        shapes::{LinkShape, NewLink},
+    },
+};
+
+pub(super) async fn run(args: Up, desk: &Desk) -> Result<(), Failure> {
+    let named = if args.config.is_some() { Named::Yes } else { Named::No };
+    let mut config = Config::load(&desk.around, named).map_err(Failure::usage)?;
+    if let Some(listen) = args.listen {
+        if !listen.ip().is_loopback() && config.web.hosts.is_empty() {
+            let failure = Failure::usage(format!("`{listen}` lets other machines in"));
+            return Err(failure.hint("Say so in the configuration, under [web]: config.example.toml shows how."));
+        }
+        config.web.listen = listen;
+    }
+    let options = Options::new(config, &desk.around)
+        .map_err(|error| Failure::outside(format!("our own program is not found: {error}")))?;
+    log_to_stderr();
+    for warning in &options.config.warnings {
+        tracing::warn!("{warning}");
+    }
+    let daemon = daemon::start(options).await?;
+    let started = daemon.started.clone();
+    let greeting = greet(&started, args.no_link, desk);
+    let (ended, greeted) = futures_util::future::join(daemon.finish(), greeting).await;
+    match ended? {
+        Finish::Clean => greeted,
+        Finish::Cut(tasks) => {
+            let words = format!("these did not end in time and were cut off: {}", tasks.join(", "));
+            Err(Failure::ours(words))
+        }
+    }
+}
+
+/// What a newcomer needs now.
+async fn greet(started: &web::Started, no_link: bool, desk: &Desk) -> Result<(), Failure> {
+    if no_link {
+        return desk.out.print(&format!("Vigie runs at {}", started.url));
+    }
+    let link: LinkShape = desk.client.post("/links", &NewLink::default()).await?;
+    desk.out.show(&link, |out, link| greeting(out, started, link))
+}
+
+fn greeting(out: &Out, started: &web::Started, link: &LinkShape) -> String {
+    format!(
+        "Vigie runs at {}\n\n{}\n\nIn another terminal:\n  \
+         vigie new demo-1 \"try something\"   starts a session\n  \
+         vigie attach demo-1                shows it there\n  \
+         vigie status                       shows what runs and what waits\n\
+         Ctrl-C stops Vigie; sessions go on.",
+        started.url,
+        login::words(out, link),
+    )
+}
+
+/// What goes on, for whoever looks after Vigie: `VIGIE_LOG` takes the filters of
+/// `tracing-subscriber`. A terminal gets only what is wrong.
+fn log_to_stderr() {
+    let usual = if io::stderr().is_terminal() { "warn" } else { "vigie=info,warn" };
+    let filter = EnvFilter::try_from_env("VIGIE_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    let colour = io::stderr().is_terminal() && set("NO_COLOR").is_none();
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(io::stderr);
+    // A second subscriber is refused; the first one goes on.
+    let _ = log.try_init();
+}
+
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
+        let doctor = "Look: vigie doctor";
+        match error {
+            DaemonError::Panicked(_) => {
+                Self::ours(error).hint("This is a fault of Vigie; its log has the details.")
+            }
+            DaemonError::Pattern(_) => Self::usage(error).hint(doctor),
+            DaemonError::Running { .. } => Self::outside(error).hint("Look: vigie status"),
+            DaemonError::Folder { .. }
+            | DaemonError::Store(_)
+            | DaemonError::Phone(_)
+            | DaemonError::Web(_)
+            | DaemonError::Signals(_) => Self::outside(error).hint(doctor),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `vigie waiting`.
+
+use super::{
+    Desk,
+    failure::Failure,
+    out::{Ink, Out},
+    plain,
+};
+use crate::web::shapes::{GateShape, QuestionShape};
+
+pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
+    let gates: Vec<GateShape> = desk.client.get("/waiting").await?;
+    desk.out.show(&gates, |out, gates| words(out, gates))
+}
+
+fn words(out: &Out, gates: &[GateShape]) -> String {
+    if gates.is_empty() {
+        return "Nothing waits for you.".into();
+    }
+    gates.iter().map(|gate| card(out, gate)).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Everything before the answer: who, what exactly, what follows by itself.
+fn card(out: &Out, gate: &GateShape) -> String {
+    let title = format!("{}  {} {}", gate.code, gate.session, plain::line(&gate.title));
+    let mut lines = vec![format!("{}  {}", out.ink(Ink::Wait, &title), out.when(gate.opened))];
+    lines.extend(indented(&gate.content));
+    lines.extend(gate.diff.iter().flat_map(|diff| indented(diff)));
+    let warning = |text: &String| format!("  {}", out.ink(Ink::Bad, &plain::line(text)));
+    lines.extend(gate.warnings.iter().map(warning));
+    let fact = |label: &str, value: &str| format!("  {}: {}", plain::line(label), plain::line(value));
+    lines.extend(gate.facts.iter().map(|each| fact(&each.label, &each.value)));
+    lines.extend(gate.questions.iter().flat_map(question));
+    lines.push(format!("  {}", how(gate)));
+    lines.join("\n")
+}
+
+fn indented(text: &str) -> Vec<String> {
+    plain::lines(text).lines().map(|line| format!("    {line}")).collect()
+}
+
+fn question(question: &QuestionShape) -> Vec<String> {
+    let picked = question.picked.iter().map(|text| format!("    answered: {}", plain::line(text)));
+    let options = question.options.iter().enumerate().map(|(at, option)| {
+        let description = plain::line(&option.description);
+        let gap = if description.is_empty() { "" } else { ": " };
+        format!("    {} {}{gap}{description}", at + 1, plain::line(&option.label))
+    });
+    std::iter::once(format!("  {}", plain::line(&question.text))).chain(options).chain(picked).collect()
+}
+
+fn how(gate: &GateShape) -> String {
+    let code = &gate.code;
+    let until = Out::clock_time(gate.until);
+    match (gate.state.as_str(), gate.kind.as_str()) {
+        ("open", "question") => format!("vigie answer {code} NUMBER or your own words, until {until}"),
+        ("open", _) => format!("vigie answer {code} approve, or: deny [REASON]. Denied by itself at {until}"),
+        (_, _) => "Answered; the agent does not have it yet.".into(),
+    }
+}
