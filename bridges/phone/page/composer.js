@@ -72,7 +72,7 @@ export const composer = (key, sent) => {
   const targets = () => {
     suggest.hidden = key !== MAIN || Boolean(edits) || Boolean(draft.reply) || live().length === 0;
     if (suggest.hidden) return;
-    const names = [...live().map((thread) => thread.session), "all"];
+    const names = [...new Set(live().map((thread) => thread.session)), "all"];
     // Only what changed, so that a chip under the finger stays.
     const there = [...suggest.children].map((chip) => chip.dataset.to);
     if (String(there) !== String(names)) {

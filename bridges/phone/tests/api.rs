@@ -1,6 +1,8 @@
 //! The page's requests over real loopback HTTP: who may, what is refused, and that nothing is
 //! missed or doubled.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod common;
 
 use common::{Home, http::Client, in_thread, main_chat, posts};
@@ -19,7 +21,13 @@ async fn nothing_is_told_to_who_is_not_signed_in() {
     let home = Home::start().await;
     let card = home.post(&main_chat(), posts::card(1, "K7Q2", "ls")).await;
     let nobody = Client::new(home.address(), "ines").without("x-person");
-    for path in ["/phone", "/phone/api/state", "/phone/api/messages", "/phone/api/changes?from=x", "/phone/api/live"] {
+    for path in [
+        "/phone",
+        "/phone/api/state",
+        "/phone/api/messages",
+        "/phone/api/changes?from=x",
+        "/phone/api/live",
+    ] {
         assert_eq!(nobody.get(path).await.status, 401, "{path}");
     }
     assert_eq!(nobody.get(&format!("/phone/api/document/{card}")).await.status, 401);
@@ -123,8 +131,15 @@ async fn only_ones_own_text_can_be_edited() {
     assert_eq!(ines.post(path, &edit("client-0003", &json!(post))).await.status, 403);
     assert_eq!(ines.post(path, &edit("client-0004", &sent["message"])).await.status, 200);
     let shown = tomas.messages().await;
-    assert_eq!((&shown[0]["what"]["text"], &shown[0]["what"]["mine"]), (&json!("changed"), &json!(false)));
-    assert_eq!(shown[0]["what"]["client"], json!(null), "the page's own id is nobody else's matter");
+    assert_eq!(
+        (&shown[0]["what"]["text"], &shown[0]["what"]["mine"]),
+        (&json!("changed"), &json!(false))
+    );
+    assert_eq!(
+        shown[0]["what"]["client"],
+        json!(null),
+        "the page's own id is nobody else's matter"
+    );
 }
 
 #[tokio::test]
@@ -143,7 +158,10 @@ async fn a_text_that_does_not_fit_is_refused_with_its_length() {
     assert_eq!(page.send("short", "hello").await.status, 400);
     let huge = format!("{{\"client\":\"client-0004\",\"text\":\"{}\"}}", "x".repeat(300_000));
     let huge = page.post_text("/phone/api/send", &huge).await;
-    assert_eq!((huge.status, huge.error()), (413, "this is too long: one message holds 16000 characters".into()));
+    assert_eq!(
+        (huge.status, huge.error()),
+        (413, "this is too long: one message holds 16000 characters".into())
+    );
     assert_eq!(home.inbox.accepted(1).await.len(), 1);
 }
 
@@ -364,7 +382,10 @@ async fn the_files_of_the_page_are_served_and_known_again() {
     let home = Home::start().await;
     let mut browser = Client::new(home.address(), "ines").without("x-person");
     let style = browser.get("/assets/look.css").await;
-    assert_eq!((style.status, style.headers["content-type"].as_str()), (200, "text/css; charset=utf-8"));
+    assert_eq!(
+        (style.status, style.headers["content-type"].as_str()),
+        (200, "text/css; charset=utf-8")
+    );
     browser.headers.insert("if-none-match", style.headers["etag"].clone());
     assert_eq!(browser.get("/assets/look.css").await.status, 304);
     assert_eq!(browser.get("/assets/main.js").await.status, 200);

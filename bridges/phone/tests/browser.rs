@@ -1,5 +1,7 @@
 //! The page in a real browser, as a person uses it: at 390 px, by thumb and by keyboard.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
 mod common;
 
 use common::{DEADLINE, Home, main_chat, posts};
@@ -52,14 +54,16 @@ async fn open(home: &Home, pointer: Pointer, view: &str) -> Option<Phone> {
         let missing = "no `chromedriver` on PATH: install chromium and chromedriver (Debian: \
             chromium-driver) to run the browser tests";
         assert!(std::env::var_os("CI").is_none(), "{missing}");
-        eprintln!("{missing}");
+        say(missing);
         return None;
     };
     let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
     let driver = Driver(driver);
     let port = lines
         .map_while(Result::ok)
-        .find_map(|line| Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned()))
+        .find_map(|line| {
+            Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned())
+        })
         .and_then(|port| port.parse::<u16>().ok())
         .expect("chromedriver tells its port");
 
@@ -89,6 +93,11 @@ async fn open(home: &Home, pointer: Pointer, view: &str) -> Option<Phone> {
     Some(phone)
 }
 
+#[expect(clippy::print_stderr, reason = "a person should know why nothing was tested")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
 impl Phone {
     /// Waits until the page shows the words somewhere in the chat, and returns what holds them.
     async fn shows(&self, words: &str) -> Element {
@@ -99,7 +108,10 @@ impl Phone {
         match self.page.wait().at_most(DEADLINE).for_element(Locator::XPath(xpath)).await {
             Ok(element) => element,
             Err(error) => {
-                panic!("{xpath}: {error}; the page shows:\n{}", self.run("return document.body.innerText").await)
+                panic!(
+                    "{xpath}: {error}; the page shows:\n{}",
+                    self.run("return document.body.innerText").await
+                )
             }
         }
     }
@@ -198,7 +210,16 @@ async fn a_risky_card_wants_its_code() {
     phone.tap("//main[@id='waiting']//form[@class='confirm']//button").await;
     let heard = home.inbox.accepted(1).await;
     let HeardKind::Text { text, reply_to, .. } = &heard[0].what else { panic!("{heard:?}") };
-    assert_eq!((text.as_str(), reply_to), ("approve K7Q2", &Some(card)));
+    assert_eq!((text.as_str(), reply_to), ("approve K7Q2", &Some(card.clone())));
+
+    // Words of one's own go from the queue to the chat, as a reply to the card.
+    phone.tap("//main[@id='waiting']//button[@aria-label='Reply to this card']").await;
+    phone.shows("Answers").await;
+    phone.write("what is in there?").await;
+    phone.tap("//button[@aria-label='Send']").await;
+    let heard = home.inbox.accepted(2).await;
+    let HeardKind::Text { text, reply_to, .. } = &heard[1].what else { panic!("{heard:?}") };
+    assert_eq!((text.as_str(), reply_to), ("what is in there?", &Some(card)));
     phone.close().await;
 }
 
@@ -279,7 +300,9 @@ async fn hostile_words_show_as_words() {
     home.post(&main_chat(), Post { from: None, level: Level::Note, body }).await;
     let card = posts::with_card(posts::card(1, "K7Q2", EVIL), |card| {
         card.title = EVIL.into();
-        card.diff = Some(format!("--- a/{EVIL}\n+++ b/{EVIL}\n@@ -1 +1 @@ {EVIL}\n-{EVIL}\n+{EVIL}\u{200b}\n"));
+        card.diff = Some(format!(
+            "--- a/{EVIL}\n+++ b/{EVIL}\n@@ -1 +1 @@ {EVIL}\n-{EVIL}\n+{EVIL}\u{200b}\n"
+        ));
         card.warnings = vec![EVIL.into()];
         card.answer = EVIL.into();
         card.buttons[0].label = EVIL.into();
@@ -292,7 +315,8 @@ async fn hostile_words_show_as_words() {
         buttons: vec![],
     };
     let from = Some("docs".parse().unwrap());
-    home.post(&main_chat(), Post { from, level: Level::Note, body: Body::Progress(progress) }).await;
+    home.post(&main_chat(), Post { from, level: Level::Note, body: Body::Progress(progress) })
+        .await;
     home.post(&main_chat(), posts::document(EVIL, EVIL)).await;
     let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
 
@@ -330,7 +354,9 @@ async fn everything_goes_by_keyboard() {
 
     // A reply to a message, and an edit of one's own.
     phone.run("document.getElementById('main').focus()").await;
-    phone.tab_to("it.ariaLabel === 'Reply' && it.closest('.msg').textContent.includes('a long day')").await;
+    phone
+        .tab_to("it.ariaLabel === 'Reply' && it.closest('.msg').textContent.includes('a long day')")
+        .await;
     phone.press(&enter).await;
     phone.shows("Answers").await;
     phone.press("indeed").await;
@@ -340,7 +366,9 @@ async fn everything_goes_by_keyboard() {
     assert!(reply_to.is_some());
     phone.find(&format!("//article[@id='{message}']")).await;
     phone.run("document.getElementById('main').focus()").await;
-    phone.tab_to(&format!("it.ariaLabel === 'Edit' && it.closest('.msg').id === '{message}'")).await;
+    phone
+        .tab_to(&format!("it.ariaLabel === 'Edit' && it.closest('.msg').id === '{message}'"))
+        .await;
     phone.press(&enter).await;
     phone.shows("Edits your message").await;
     phone.press(", very long").await;

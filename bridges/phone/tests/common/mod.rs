@@ -1,5 +1,6 @@
 //! A phone page on loopback, its core played by a scripted inbox.
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 pub(crate) mod http;
 pub(crate) mod posts;
@@ -22,11 +23,7 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
-use tokio::{
-    net::TcpListener,
-    sync::watch,
-    task::JoinSet,
-};
+use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
@@ -93,8 +90,7 @@ impl Home {
             .layer(middleware::from_fn(login));
         let mut tasks = JoinSet::new();
         tasks.spawn(async move { axum::serve(listener, pages).await.unwrap() });
-        let (hearing, inbox, until) =
-            (Arc::clone(&phone), Arc::clone(&self.inbox), stop.clone());
+        let (hearing, inbox, until) = (Arc::clone(&phone), Arc::clone(&self.inbox), stop.clone());
         tasks.spawn(async move { hearing.hear(&*inbox, until).await.unwrap() });
         self.running = Some(Running { phone, stop, address, tasks });
     }
@@ -236,4 +232,3 @@ pub(crate) fn main_chat() -> Place {
 pub(crate) fn in_thread(thread: Option<ThreadId>) -> Place {
     Place { bridge: BridgeName::new(NAME), chat: ChatId::new(CHAT), thread }
 }
-
