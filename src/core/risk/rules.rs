@@ -45,7 +45,7 @@ pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
     let (verb, object) = verbs(words);
     match name {
         "rm" | "del" | "rd" | "rmdir" | "unlink" | "trash" => removal(name, words),
-        "shred" | "srm" | "wipe" => Some(DELETES),
+        "shred" | "srm" | "wipe" | "rimraf" => Some(DELETES),
         "find" | "fd" if any(words, &["-delete"]) => Some(DELETES),
         "git" => git(words),
         "dd" if words.iter().any(|word| word.starts_with("of=")) => {
@@ -105,7 +105,7 @@ pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
             Some(DELETES_RECORDS)
         }
         "aws" | "gcloud" | "az" | "doctl" | "gsutil" | "s3cmd" | "flyctl" | "fly" | "heroku"
-        | "vercel" | "wrangler" => cloud(words),
+        | "vercel" | "wrangler" => Some(cloud(words)),
         "gh" | "glab" => Some(if any(words, &["delete"]) { DELETES_CLOUD } else { NETWORK }),
         "npm" | "pnpm" | "yarn" | "cargo" | "gem" | "twine" | "poetry" | "uv" | "mvn"
         | "gradle" | "dotnet" | "pip" | "pip3" | "pipx" | "brew" | "apt" | "apt-get" | "dnf"
@@ -134,10 +134,10 @@ fn removal(name: &str, words: &[&str]) -> Option<Finding> {
     {
         return Some(DELETES);
     }
-    let named = words.iter().any(|word| !word.starts_with('-'));
-    named.then(|| {
-        if name == "rmdir" { care("removes empty folders") } else { care("deletes single files") }
-    })
+    if !words.iter().any(|word| !word.starts_with('-')) {
+        return Some(DELETES); // what it removes is said elsewhere: `… | xargs rm`
+    }
+    Some(if name == "rmdir" { care("removes empty folders") } else { care("deletes single files") })
 }
 
 fn git(words: &[&str]) -> Option<Finding> {
@@ -233,7 +233,7 @@ fn containers(words: &[&str]) -> Option<Finding> {
     any(words, &["push", "login"]).then_some(PUBLISHES)
 }
 
-fn cloud(words: &[&str]) -> Option<Finding> {
+fn cloud(words: &[&str]) -> Finding {
     const ENDS: &[&str] = &["delete", "terminate", "destroy", "remove", "purge", "deregister"];
     let ends = words.iter().any(|word| {
         matches!(*word, "rm" | "rb" | "del")
@@ -243,7 +243,7 @@ fn cloud(words: &[&str]) -> Option<Finding> {
                     || word.ends_with(&format!(":{end}"))
             })
     });
-    Some(if ends { DELETES_CLOUD } else { NETWORK })
+    if ends { DELETES_CLOUD } else { NETWORK }
 }
 
 fn packages(verb: &str, object: &str) -> Option<Finding> {
@@ -284,11 +284,11 @@ fn sends(words: &[&str]) -> bool {
 
 /// Files that the program writes, from its words.
 pub(super) fn targets<'a>(name: &str, words: &[&'a str]) -> Vec<&'a str> {
-    let plain = words.iter().copied().filter(|word| !word.starts_with('-'));
+    let mut plain = words.iter().copied().filter(|word| !word.starts_with('-'));
     match name {
         "tee" | "touch" | "mkdir" | "truncate" | "rm" | "rmdir" | "unlink" | "chmod" | "chown"
         | "mv" => plain.collect(),
-        "cp" | "ln" | "install" | "rsync" | "scp" => plain.last().into_iter().collect(),
+        "cp" | "ln" | "install" | "rsync" | "scp" => plain.next_back().into_iter().collect(),
         "sed" | "perl"
             if words.iter().any(|word| {
                 is_cluster(word, 'i') || word.starts_with("-i") || word.starts_with("--in-place")
@@ -357,7 +357,6 @@ pub(super) fn program_text(text: &str) -> Option<Finding> {
 
 /// What is said in any word of the script: queries and tricks that no program's name gives away.
 pub(super) fn anywhere(text: &str) -> Option<Finding> {
-    let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     const QUERIES: &[&str] = &[
         "drop table",
         "drop database",
@@ -370,6 +369,7 @@ pub(super) fn anywhere(text: &str) -> Option<Finding> {
         "deletemany(",
         ".drop()",
     ];
+    let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     if QUERIES.iter().any(|query| text.contains(query)) {
         return Some(DELETES_RECORDS);
     }
