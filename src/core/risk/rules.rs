@@ -44,7 +44,7 @@ fn verbs<'a>(words: &[&'a str]) -> (&'a str, &'a str) {
 pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
     let (verb, object) = verbs(words);
     match name {
-        "rm" | "del" | "rd" | "rmdir" | "unlink" | "trash" => removal(name, words),
+        "rm" | "del" | "rd" | "rmdir" | "unlink" | "trash" => Some(removal(name, words)),
         "shred" | "srm" | "wipe" | "rimraf" => Some(DELETES),
         "find" | "fd" if any(words, &["-delete"]) => Some(DELETES),
         "git" => git(words),
@@ -125,19 +125,17 @@ pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
     }
 }
 
-fn removal(name: &str, words: &[&str]) -> Option<Finding> {
+fn removal(name: &str, words: &[&str]) -> Finding {
     let wide = words.iter().any(|word| word.contains(['*', '?', '[', '$', '{', '~']));
-    if has(words, 'r', "recursive")
-        || has(words, 'R', "recursive")
-        || has(words, 'f', "force")
-        || wide
-    {
-        return Some(DELETES);
+    let forced = [('r', "recursive"), ('R', "recursive"), ('f', "force")];
+    let named = words.iter().any(|word| !word.starts_with('-')); // `… | xargs rm` names nothing itself
+    if wide || !named || forced.iter().any(|(short, long)| has(words, *short, long)) {
+        DELETES
+    } else if name == "rmdir" {
+        care("removes empty folders")
+    } else {
+        care("deletes single files")
     }
-    if !words.iter().any(|word| !word.starts_with('-')) {
-        return Some(DELETES); // what it removes is said elsewhere: `… | xargs rm`
-    }
-    Some(if name == "rmdir" { care("removes empty folders") } else { care("deletes single files") })
 }
 
 fn git(words: &[&str]) -> Option<Finding> {
