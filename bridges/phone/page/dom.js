@@ -110,6 +110,13 @@ export const settle = (parent, wanted) => {
   }
 };
 
+const SETTLE = 500; // ms a thumb needs to see that something else lies under it
+let moved = -SETTLE;
+/** Something new came between: what lies under a finger now may not be what it aimed at. */
+export const pageMoved = () => { moved = performance.now(); };
+/** Keys press what has the focus, which does not move; they click with `detail` 0. */
+export const mayMiss = (event) => event?.detail > 0 && performance.now() - moved < SETTLE;
+
 const announcer = document.getElementById("announce");
 /** Tells a screen reader, and only what is new. */
 export const announce = (text) => {

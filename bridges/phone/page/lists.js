@@ -1,5 +1,5 @@
 // The list of chats, and what waits.
-import { clock, el, icon, key, said, settle, since, tick, time } from "./dom.js";
+import { clock, el, icon, key, pageMoved, said, settle, since, tick, time } from "./dom.js";
 import { MAIN, cardOf, decided, model, number, waiting } from "./model.js";
 import { linkTo, act } from "./chat.js";
 import { stateOf } from "./composer.js";
@@ -68,7 +68,9 @@ export const drawWaiting = () => {
   const open = waiting();
   const at = Math.max(0, open.findIndex((it) => cardOf(it).gate === first));
   const now = open[at];
-  first = now ? cardOf(now).gate : null;
+  const next = now ? cardOf(now).gate : null;
+  if (first && next !== first) pageMoved(); // another card lies under the thumb
+  first = next;
   const state = JSON.stringify([open.map((it) => [it.id, it.seq]), first, decided().map((it) => it.seq)]);
   if (page.dataset.state === state) return;
   const had = page.contains(document.activeElement);
@@ -88,7 +90,7 @@ export const drawWaiting = () => {
       el("p", { class: "dim small" }, ...(now ? [`${at + 1} of ${open.length}, oldest first: `, since(cardOf(now).opened)] : ["Nothing waits for you."])),
       now ? el("div", { class: "end wide-only" }, el("p", { class: "dim small" }, ...keys())) : null),
     el("div", { class: "cols queue" },
-      el("div", { class: "stack" }, shownCard, rest.length ? section("Then", rest.map(next)) : null),
+      el("div", { class: "stack" }, shownCard, rest.length ? section("Then", rest.map(later)) : null),
       done.length ? section("Decided", done.map(over)) : null),
   ]);
   if (had && shownCard) shownCard.focus({ preventScroll: true });
@@ -100,7 +102,7 @@ const keys = () => {
 };
 const section = (name, rows) => el("section", { class: "band", "aria-label": name }, el("h2", {}, name), el("ol", { class: "list panel" }, ...rows));
 
-const next = (it) => {
+const later = (it) => {
   const { gate, title, opened, risk, kind, content } = cardOf(it);
   const question = kind === "question" ? plain(content).replace(/\s+/g, " ").trim() : "";
   const button = el("button", { type: "button", class: "open" },

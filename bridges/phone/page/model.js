@@ -42,6 +42,8 @@ const ask = async (path, options = {}) => {
   } catch {
     throw new Refused(0, "Vigie cannot be reached just now");
   }
+  // A login page instead of an answer.
+  if (response.redirected) throw new Refused(401, "you are signed out here");
   if (response.ok) return response.status === 204 ? null : response.json();
   const says = await response.json().then((body) => body.error, () => null);
   throw new Refused(response.status, says ?? `Vigie answered with status ${response.status}`);

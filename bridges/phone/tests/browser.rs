@@ -253,6 +253,26 @@ async fn what_happened_while_vigie_was_away_shows_by_itself() {
 }
 
 #[tokio::test]
+async fn a_log_that_was_replaced_is_loaded_anew() {
+    let mut home = Home::start().await;
+    home.post(&main_chat(), posts::card(1, "K7Q2", "an old command")).await;
+    let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
+    phone.shows("an old command").await;
+    let address = home.address();
+    home.stop().await;
+    phone.shows("Reconnecting").await;
+    home.forget_everything();
+    home.begin(address).await;
+    home.post(&main_chat(), posts::text("docs", "a new beginning")).await;
+
+    phone.shows("a new beginning").await;
+    phone.shows("Nothing waits for you.").await;
+    let old = "return document.body.innerText.includes('an old command')";
+    assert_eq!(phone.run(old).await, json!(false));
+    phone.close().await;
+}
+
+#[tokio::test]
 async fn a_phone_without_connection_says_so_and_keeps_what_was_written() {
     let mut home = Home::start().await;
     home.post(&main_chat(), posts::text("docs", "hello")).await;
