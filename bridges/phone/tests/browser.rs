@@ -309,7 +309,8 @@ async fn hostile_words_show_as_words() {
     thread.title = EVIL.into();
     thread.detail = Some(EVIL.into());
     home.say(&main_chat(), Say::Thread { thread }).await;
-    let text = format!("{EVIL} a\u{202e}b click");
+    // Beside what nobody sees, what only looks like it: a family is one emoji, joined.
+    let text = format!("{EVIL} a\u{202e}b\u{e0041} 👨\u{200d}👩\u{200d}👧 click");
     let link = text.len() - 5..text.len();
     let span = Span { range: link, style: Style::Link { url: "javascript:window.hit=1".into() } };
     let body = Body::Text {
@@ -344,6 +345,9 @@ async fn hostile_words_show_as_words() {
     phone.find("//div[@class='diff']//span[@class='hid'][.='U+200B']").await;
     phone.find("//div[@class='bubble']//span[@class='hid'][.='U+202E']").await;
     phone.find("//a[@class='file']//b[contains(., '<img')]").await;
+    let boxes =
+        "return [...document.querySelectorAll('.bubble > p .hid')].map((it) => it.textContent)";
+    assert_eq!(phone.run(boxes).await, json!(["U+202E", "U+E0041"]));
     for view in ["#/", "#/waiting", "#/chat"] {
         let go = format!("http://{}/phone{view}", home.address());
         phone.page.goto(&go).await.unwrap();
@@ -444,6 +448,10 @@ async fn a_question_is_answered_by_a_choice_and_all_targets_are_large_enough() {
         .map((it) => [it.textContent, it.getBoundingClientRect().height])
         .filter(([, height]) => height < 40)";
     assert_eq!(phone.run(small).await, json!([]));
+    let nameless = "return [...document.querySelectorAll('button, a, input, textarea')]
+        .filter((it) => it.checkVisibility() && !it.ariaLabel && !it.textContent.trim() && !it.labels?.length)
+        .map((it) => it.className)";
+    assert_eq!(phone.run(nameless).await, json!([]), "everything has a name for who cannot see it");
     let wide = "return document.documentElement.scrollWidth > innerWidth";
     assert_eq!(phone.run(wide).await, json!(false), "nothing sticks out to the right");
     phone.close().await;
