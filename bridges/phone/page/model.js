@@ -138,6 +138,9 @@ export const waiting = () => {
   return [...open.values()];
 };
 
+/** Sessions that only somebody at the desk can help. */
+export const atDesk = () => [...model.threads.values()].filter((thread) => thread.state === "needs_desk").sort((a, b) => a.since - b.since);
+
 export const decided = () => {
   const seen = new Map();
   const all = [...model.messages.values()].filter((message) => card(message) && card(message).state.state !== "open");

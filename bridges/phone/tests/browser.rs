@@ -267,6 +267,11 @@ async fn a_log_that_was_replaced_is_loaded_anew() {
 
     phone.shows("a new beginning").await;
     phone.shows("Nothing waits for you.").await;
+    let desk = Say::Thread { thread: posts::thread("PD-286", SessionLook::NeedsDesk) };
+    home.say(&main_chat(), desk).await;
+    phone
+        .find("//main[@id='main']//a[@class='strip'][contains(., 'PD-286 needs you at the desk')]")
+        .await;
     let old = "return document.body.innerText.includes('an old command')";
     assert_eq!(phone.run(old).await, json!(false));
     phone.close().await;
