@@ -54,9 +54,7 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         .await
         .map_err(|source| HoldError::Listen { what: "the agent's hooks", source })?;
     let (address, hook_calls, serve_hooks) = hooks.split();
-    let inherited = std::env::vars_os()
-        .filter_map(|(a, b)| Some((a.into_string().ok()?, b.into_string().ok()?)));
-    let env = environment::of_program(inherited, &spec);
+    let env = environment::of_program(&spec);
     let command = agents::command_line(spec.kind, &spec, folder, &address, env)
         .map_err(|source| HoldError::Agent { source })?;
     let signals = Signals::listen()?;
