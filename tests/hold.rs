@@ -423,7 +423,23 @@ async fn a_second_holder_refuses() {
     assert!(!timeout(DEADLINE, second).await.unwrap().unwrap().success());
     let why = std::fs::read_to_string(session.folder.join("holder.failed")).unwrap();
     assert!(why.starts_with("another holder has the session in"), "{why}");
+    let spec = spec(session.home.path(), "cat", &[]);
+    let again = client::spawn(Path::new(BINARY), &session.folder, &spec).await;
+    assert!(matches!(again, Err(LinkError::NotStarted { .. })), "{again:?}");
     client::screen(&session.folder).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_holder_told_to_stop_ends_even_a_stubborn_session() {
+    let session = Session::start("bash", &["-c", "trap '' TERM HUP; echo up; read line"]).await;
+    session.shows("up").await;
+    let mut link = session.link(1).await;
+    let holder = client::holder_pid(&session.folder).unwrap();
+    let holder = nix::unistd::Pid::from_raw(i32::try_from(holder).unwrap());
+    nix::sys::signal::kill(holder, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let exited = until(&mut link, |event| matches!(event, AgentEvent::Exited { .. })).await;
+    let AgentEvent::Exited { how, .. } = exited.what else { unreachable!() };
+    assert_eq!(how, ExitStatus::Signal { signal: 9 });
 }
 
 #[tokio::test]
