@@ -416,6 +416,24 @@ async fn a_holder_that_was_killed_leaves_nothing_that_cannot_be_killed() {
 }
 
 #[tokio::test]
+async fn orphans_are_buried() {
+    let script = "for n in 1 2 3; do sh -c '(sleep 0.1 &)'; done; echo up; read line";
+    let session = Session::start("bash", &["-c", script]).await;
+    session.shows("up").await;
+    let holder = client::holder_pid(&session.folder).unwrap();
+    let children = format!("/proc/{holder}/task/{holder}/children");
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    timeout(DEADLINE, async {
+        // One child is left, the program.
+        while std::fs::read_to_string(&children).unwrap().split_whitespace().count() > 1 {
+            look.tick().await;
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
 async fn a_second_holder_refuses() {
     let session = Session::start("cat", &[]).await;
     assert!(client::alive(&session.folder));
