@@ -23,7 +23,7 @@ use tokio_util::codec::{FramedRead, LinesCodec};
 use vigie_core::agent::{Order, Report};
 
 use super::{
-    journal,
+    environment, journal,
     process::{FAILED, LOCK, SPEC, private},
     protocol::{
         Done, FromHolder, HELLO, Hello, LINE, Mode, Picture, ToHolder, VERSION, Welcome, read_line,
@@ -75,6 +75,9 @@ fn broken(source: io::Error) -> LinkError {
 /// [`LinkError::NotStarted`] with the holder's own reason.
 pub async fn spawn(binary: &Path, folder: &Path, spec: &Spec) -> Result<(), LinkError> {
     let unusable = |source| LinkError::Folder { folder: folder.to_owned(), source };
+    if alive(folder) {
+        return Err(LinkError::NotStarted { why: "it has a holder already".into() });
+    }
     let log = prepare(folder, spec).map_err(unusable)?;
     let mut command = tokio::process::Command::new(binary);
     command
@@ -82,6 +85,8 @@ pub async fn spawn(binary: &Path, folder: &Path, spec: &Spec) -> Result<(), Link
         .arg("hold")
         .arg(folder)
         .current_dir("/")
+        .env_clear() // the program can read its holder's environment
+        .envs(environment::cleaned())
         .stdin(Stdio::null())
         .stdout(log.try_clone().map_err(unusable)?)
         .stderr(log);

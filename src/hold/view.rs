@@ -29,11 +29,13 @@ use crate::agents::Size;
 /// gets the screen as it is when it comes back.
 const STALL: Duration = Duration::from_secs(5);
 /// A dropped viewer may still learn why, without holding anything up.
-const FAREWELL: Duration = Duration::from_secs(60);
+const FAREWELL: Duration = Duration::from_mins(1);
 /// Between two drawings for a terminal of another size.
 const FRAME_TIME: Duration = Duration::from_millis(40);
 /// Typed bytes that wait for a program that does not read; then the viewer's terminal waits.
 const TYPED_AHEAD: usize = 1 << 20;
+/// For what was typed before leaving to get into the terminal.
+const LAST_KEYS: Duration = Duration::from_secs(1);
 /// Output sent at once.
 const PART: usize = 64 << 10;
 
@@ -148,15 +150,13 @@ pub(crate) async fn view(
             taken = timeout(STALL, &mut writing) => taken,
             left = &mut typed => return left,
         };
-        match taken {
-            Ok(written) => written?,
-            Err(_) => {
-                // From now on it is no viewer: the others need not mind its size.
-                place.leave();
-                within(FAREWELL, writing).await?;
-                break Closed::TooSlow;
-            }
-        }
+        let Ok(written) = taken else {
+            // From now on it is no viewer: the others need not mind its size.
+            place.leave();
+            within(FAREWELL, writing).await?;
+            break Closed::TooSlow;
+        };
+        written?;
     };
     place.leave();
     within(FAREWELL, write.write_all(&closed(&why))).await
@@ -166,38 +166,55 @@ async fn within(time: Duration, write: impl Future<Output = io::Result<()>>) -> 
     timeout(time, write).await.map_err(|_| io::ErrorKind::TimedOut)?
 }
 
-/// Takes what the viewer types until it leaves.
+/// Takes what the viewer types until it leaves, and types what it left unwritten.
 async fn typing(
     read: BufReader<OwnedReadHalf>,
     place: &Place,
     resized: &watch::Sender<Size>,
 ) -> io::Result<()> {
+    let mut queue = Vec::new();
+    let mut writing = None;
+    type_until_left(read, place, resized, &mut queue, &mut writing).await?;
+    let rest = async {
+        if let Some(writing) = writing {
+            writing.await?;
+        }
+        place.shared.pty.keys.write(queue).await
+    };
+    within(LAST_KEYS, rest).await
+}
+
+async fn type_until_left(
+    read: BufReader<OwnedReadHalf>,
+    place: &Place,
+    resized: &watch::Sender<Size>,
+    queue: &mut Vec<u8>,
+    writing: &mut Option<Writing>,
+) -> io::Result<()> {
     let mut frames = FramedRead::new(read, frames());
     let mut sorter = Sorter::default();
-    let mut waiting = Vec::new();
-    let mut writing: Option<Writing> = None;
     loop {
         // A program that does not read keeps the keys here, and leaving stays possible.
-        if writing.is_none() && !waiting.is_empty() {
-            let (keys, bytes) = (place.shared.pty.keys.clone(), std::mem::take(&mut waiting));
-            writing = Some(Box::pin(async move { keys.write(bytes).await }));
+        if writing.is_none() && !queue.is_empty() {
+            let (keys, bytes) = (place.shared.pty.keys.clone(), std::mem::take(queue));
+            *writing = Some(Box::pin(async move { keys.write(bytes).await }));
         }
         let read = tokio::select! {
-            written = finished(&mut writing) => {
-                writing = None;
+            written = finished(writing) => {
+                *writing = None;
                 written?;
                 continue;
             }
-            read = frames.next(), if waiting.len() < TYPED_AHEAD => read,
+            read = frames.next(), if queue.len() < TYPED_AHEAD => read,
         };
         let Some(read) = read.transpose()? else { return Ok(()) };
         match read.split_first() {
             Some((&INPUT, bytes)) => {
-                let sorted = sorter.sort(bytes, place.shared.viewers.answers(place.id));
-                if sorted.typed {
+                let input = sorter.sort(bytes, place.shared.viewers.answers(place.id));
+                if input.typed {
                     place.shared.last_key.send_replace(Some(clock::now()));
                 }
-                waiting.extend(sorted.keep);
+                queue.extend(input.keep);
             }
             Some((&RESIZE, &[c1, c2, r1, r2])) => {
                 let columns = u16::from_be_bytes([c1, c2]);
