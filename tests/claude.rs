@@ -129,13 +129,18 @@ async fn a_prompt_is_taken_once_and_its_answer_comes_back() {
     let (id, transcript) = conversation.unwrap();
     assert_eq!(session.spec.conversation, Conversation::New { id });
     assert!(transcript.unwrap().starts_with(lab.config().to_str().unwrap()));
+    session.from_the_start();
     let cost = session.until("a cost", |event| match event {
         AgentEvent::Cost { micro_usd, output_tokens, .. } => Some((*micro_usd, *output_tokens)),
         _ => None,
     });
     let (micro_usd, output_tokens) = cost.await;
     assert!(micro_usd > 0 && output_tokens >= 20, "{micro_usd} {output_tokens}");
-    let degraded: Vec<_> = session.seen().iter().filter(|event| matches!(event, AgentEvent::Degraded { .. })).collect();
+    let degraded: Vec<_> = session
+        .seen()
+        .iter()
+        .filter(|event| matches!(event, AgentEvent::Degraded { .. }))
+        .collect();
     assert!(degraded.is_empty(), "{degraded:?}");
 }
 
@@ -145,8 +150,17 @@ async fn every_text_reaches_the_model_once_and_in_order() {
     let mut session = lab.session().await;
     let long = "x🙂 漢字 ".repeat(1400);
     let texts = [
-        "!touch ran", "/clear", "/tmp/x is a path", "#a", "@README.md", "-x $HOME `ls` 'q' \"q\"",
-        "ends with \\", "one\ntwo", "a\nb\n\nc\nd\ne\nf", "👩‍💻 é\u{301} עברית \u{202e}x\u{200b}y", &long,
+        "!touch ran",
+        "/clear",
+        "/tmp/x is a path",
+        "#a",
+        "@README.md",
+        "-x $HOME `ls` 'q' \"q\"",
+        "ends with \\",
+        "one\ntwo",
+        "a\nb\n\nc\nd\ne\nf",
+        "👩‍💻 é\u{301} עברית \u{202e}x\u{200b}y",
+        &long,
     ];
     for (number, text) in texts.iter().enumerate() {
         let prompt = session.prompt(&format!("{text} {number}\n=> say heard {number}")).await;
@@ -253,7 +267,11 @@ async fn the_desk_may_answer_first() {
     session.prompt(&format!("=> {CURL} then say went on")).await;
     let (request, _) = session.asked().await;
     session.shows("Do you want to proceed").await;
-    session.until("waiting", |event| matches!(event, AgentEvent::Now { doing: Doing::Waiting }).then_some(())).await;
+    session
+        .until("waiting", |event| {
+            matches!(event, AgentEvent::Now { doing: Doing::Waiting }).then_some(())
+        })
+        .await;
     session.keys("\r").await;
     assert_eq!(session.settled(&request).await, Settled::AtDesk { allowed: AtDesk::Allowed });
     session.answer(&request, Decision::Deny { reason: None }).await; // too late, and without effect
@@ -328,11 +346,15 @@ async fn commands_are_meant_as_commands() {
     let mut news = Vec::new();
     // Both come, in whichever order.
     while news.len() < 2 {
-        news.push(session.until("taken and a new conversation", |event| match event {
-            AgentEvent::PromptTaken { prompt, .. } if *prompt == clear => Some("taken"),
-            AgentEvent::Conversation { .. } => Some("conversation"),
-            _ => None,
-        }).await);
+        news.push(
+            session
+                .until("taken and a new conversation", |event| match event {
+                    AgentEvent::PromptTaken { prompt, .. } if *prompt == clear => Some("taken"),
+                    AgentEvent::Conversation { .. } => Some("conversation"),
+                    _ => None,
+                })
+                .await,
+        );
     }
     news.sort_unstable();
     assert_eq!(news, ["conversation", "taken"]);
@@ -437,6 +459,7 @@ async fn what_is_typed_at_the_desk_is_kept_and_told() {
     assert_eq!(session.finished().await, "from the desk");
     session.idle().await;
     session.keys("half a sentence").await;
+    session.shows("❯ half a sentence").await;
     session.prompt("=> say from afar").await;
     assert_eq!(session.finished().await, "from afar");
     session.shows("❯ half a sentence").await;

@@ -1,3 +1,4 @@
 //! One file per command.
 
+pub mod attach;
 pub mod hook;

@@ -65,8 +65,11 @@ impl Model {
     /// What people said in the longest conversation the model saw, in order.
     pub(crate) fn heard(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
-        let longest = requests.iter().filter(|one| !tools(one).is_empty()).max_by_key(|one| size(one));
-        longest.map(|one| list(&one["messages"]).iter().flat_map(said).collect()).unwrap_or_default()
+        let longest =
+            requests.iter().filter(|one| !tools(one).is_empty()).max_by_key(|one| size(one));
+        longest
+            .map(|one| list(&one["messages"]).iter().flat_map(said).collect())
+            .unwrap_or_default()
     }
 
     /// How often `text` stands in it.
@@ -79,7 +82,12 @@ impl Model {
     /// What tools gave back to the model, in all requests.
     pub(crate) fn results(&self) -> String {
         let requests = self.requests.lock().unwrap();
-        requests.iter().flat_map(|one| list(&one["messages"])).filter_map(result).collect::<Vec<_>>().join("\n")
+        requests
+            .iter()
+            .flat_map(|one| list(&one["messages"]))
+            .filter_map(result)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 
@@ -92,7 +100,8 @@ async fn messages(State(requests): State<Requests>, Json(request): Json<Value>) 
     let answer = answer(&request);
     sleep(answer.silence).await;
     if let Some(status) = answer.status {
-        let error = json!({ "type": "error", "error": { "type": "api_error", "message": "told to fail" } });
+        let error =
+            json!({ "type": "error", "error": { "type": "api_error", "message": "told to fail" } });
         return (StatusCode::from_u16(status).unwrap(), Json(error)).into_response();
     }
     let model = request["model"].clone();
@@ -109,8 +118,14 @@ async fn messages(State(requests): State<Requests>, Json(request): Json<Value>) 
     let (empty, parts) = parts(&answer.content);
     let pause = answer.dripped / u32::try_from(parts.len()).unwrap();
     let mut events = vec![
-        (Duration::ZERO, json!({ "type": "message_start", "message": message(vec![], Value::Null) })),
-        (Duration::ZERO, json!({ "type": "content_block_start", "index": 0, "content_block": empty })),
+        (
+            Duration::ZERO,
+            json!({ "type": "message_start", "message": message(vec![], Value::Null) }),
+        ),
+        (
+            Duration::ZERO,
+            json!({ "type": "content_block_start", "index": 0, "content_block": empty }),
+        ),
     ];
     events.extend(parts.into_iter().map(|delta| {
         (pause, json!({ "type": "content_block_delta", "index": 0, "delta": delta }))
@@ -151,7 +166,9 @@ fn answer(request: &Value) -> Answer {
     }
     let script = messages.iter().enumerate().rev().find_map(|(at, message)| {
         let said = said(message).into_iter().rev();
-        said.filter_map(|text| text.rsplit_once("=>").map(|(_, rest)| rest.to_owned())).next().map(|rest| (at, rest))
+        said.filter_map(|text| text.rsplit_once("=>").map(|(_, rest)| rest.to_owned()))
+            .next()
+            .map(|rest| (at, rest))
     });
     let Some((at, script)) = script else { return text("nothing to do").into() };
     let line = script.lines().next().unwrap_or_default();
@@ -172,23 +189,35 @@ fn play(step: &str, request: &Value) -> Answer {
     let seconds = || Duration::from_secs_f64(first.parse().unwrap_or(1.0));
     match verb {
         "say" => text(rest).into(),
-        "slow" => Answer { dripped: seconds(), ..text(&format!("{more}{}", " .".repeat(DRIPS))).into() },
+        "slow" => {
+            Answer { dripped: seconds(), ..text(&format!("{more}{}", " .".repeat(DRIPS))).into() }
+        }
         "hang" => Answer { silence: seconds(), ..text("at last").into() },
         "bash" => tool("Bash", json!({ "command": rest, "description": "A command" })).into(),
-        "write" => tool("Write", json!({ "file_path": first, "content": format!("{more}\n") })).into(),
+        "write" => {
+            tool("Write", json!({ "file_path": first, "content": format!("{more}\n") })).into()
+        }
         "edit" => {
             let (old, new) = more.split_once(" to ").unwrap_or((more, ""));
             tool("Edit", json!({ "file_path": first, "old_string": old, "new_string": new })).into()
         }
-        "ask" => tool("AskUserQuestion", json!({ "questions": [
-            question("Which colour?", "Colour", &["Red", "Green", "Blue"], false),
-            question("What else?", "Extras", &["Salt", "Pepper"], true),
-        ]})).into(),
+        "ask" => tool(
+            "AskUserQuestion",
+            json!({ "questions": [
+                question("Which colour?", "Colour", &["Red", "Green", "Blue"], false),
+                question("What else?", "Extras", &["Salt", "Pepper"], true),
+            ]}),
+        )
+        .into(),
         "plan" => tool("ExitPlanMode", json!({ "plan": "# The plan\n\n1. Begin\n2. End" })).into(),
         "subagent" => {
             let name = if tools(request).contains(&"Agent") { "Agent" } else { "Task" };
-            tool(name, json!({ "description": "A helper", "subagent_type": "general-purpose",
-                "prompt": format!("=> {rest}") })).into()
+            tool(
+                name,
+                json!({ "description": "A helper", "subagent_type": "general-purpose",
+                "prompt": format!("=> {rest}") }),
+            )
+            .into()
         }
         "error" => Answer { status: first.parse().ok(), ..text("").into() },
         _ => text(&format!("no step is called {verb}")).into(),
@@ -204,7 +233,10 @@ fn tool(name: &str, input: Value) -> Value {
 }
 
 fn question(text: &str, header: &str, labels: &[&str], multiple: bool) -> Value {
-    let options: Vec<_> = labels.iter().map(|label| json!({ "label": label, "description": format!("{label} it is") })).collect();
+    let options: Vec<_> = labels
+        .iter()
+        .map(|label| json!({ "label": label, "description": format!("{label} it is") }))
+        .collect();
     json!({ "question": text, "header": header, "multiSelect": multiple, "options": options })
 }
 
@@ -235,7 +267,10 @@ fn said(message: &Value) -> Vec<String> {
     }
     let texts = match &message["content"] {
         Value::String(text) => vec![text.clone()],
-        content => list(content).iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect(),
+        content => list(content)
+            .iter()
+            .filter_map(|block| block["text"].as_str().map(str::to_owned))
+            .collect(),
     };
     texts.into_iter().filter(|text| !text.trim_start().starts_with("<system-reminder>")).collect()
 }

@@ -30,8 +30,16 @@ pub(crate) struct Session {
     orders: u128,
 }
 
-pub(crate) fn spec(kind: AgentKind, program: &Path, cwd: &Path, env: BTreeMap<String, String>) -> Spec {
-    let random = cwd.to_string_lossy().bytes().fold(7, |sum: u128, byte| sum.wrapping_mul(31) + u128::from(byte));
+pub(crate) fn spec(
+    kind: AgentKind,
+    program: &Path,
+    cwd: &Path,
+    env: BTreeMap<String, String>,
+) -> Spec {
+    let random = cwd
+        .to_string_lossy()
+        .bytes()
+        .fold(7, |sum: u128, byte| sum.wrapping_mul(31) + u128::from(byte));
     let id = format!("{:08x}-0000-4000-8000-{:012x}", random as u32, std::process::id());
     Spec {
         session: SessionId::from_parts(chrono::DateTime::UNIX_EPOCH, random),
@@ -88,7 +96,11 @@ impl Session {
     }
 
     /// Reads on until `wanted` gives something; fails with everything seen and the screen.
-    pub(crate) async fn until<T>(&mut self, what: &str, wanted: impl Fn(&AgentEvent) -> Option<T>) -> T {
+    pub(crate) async fn until<T>(
+        &mut self,
+        what: &str,
+        wanted: impl Fn(&AgentEvent) -> Option<T>,
+    ) -> T {
         let from = self.read;
         let found = async {
             loop {
@@ -110,12 +122,23 @@ impl Session {
         panic!("waited for {what}; since the last:\n{:#?}\nscreen:\n{screen}", &self.seen[from..]);
     }
 
+    /// Lets the next wait look at everything again.
+    pub(crate) fn from_the_start(&mut self) {
+        self.read = 0;
+    }
+
     pub(crate) async fn idle(&mut self) {
-        self.until("idle", |event| matches!(event, AgentEvent::Now { doing: Doing::Idle }).then_some(())).await;
+        self.until("idle", |event| {
+            matches!(event, AgentEvent::Now { doing: Doing::Idle }).then_some(())
+        })
+        .await;
     }
 
     pub(crate) async fn working(&mut self) {
-        self.until("working", |event| matches!(event, AgentEvent::Now { doing: Doing::Working }).then_some(())).await;
+        self.until("working", |event| {
+            matches!(event, AgentEvent::Now { doing: Doing::Working }).then_some(())
+        })
+        .await;
     }
 
     pub(crate) async fn taken(&mut self, id: PromptId) {
@@ -152,7 +175,10 @@ impl Session {
     }
 
     pub(crate) async fn interrupted(&mut self) {
-        self.until("interrupted", |event| matches!(event, AgentEvent::Interrupted { .. }).then_some(())).await;
+        self.until("interrupted", |event| {
+            matches!(event, AgentEvent::Interrupted { .. }).then_some(())
+        })
+        .await;
     }
 
     /// Waits until the screen shows `text`.
