@@ -459,10 +459,10 @@ async fn what_is_typed_at_the_desk_is_kept_and_told() {
     assert_eq!(session.finished().await, "from the desk");
     session.idle().await;
     session.keys("half a sentence").await;
-    session.shows("❯ half a sentence").await;
+    session.shows("half a sentence").await;
     session.prompt("=> say from afar").await;
     assert_eq!(session.finished().await, "from afar");
-    session.shows("❯ half a sentence").await;
+    session.shows("half a sentence").await; // it came back
     assert_eq!(lab.model.heard_times("half a sentence"), 0);
 }
 

@@ -81,7 +81,7 @@ impl Source {
     fn read(&self) -> (Option<Status>, Option<String>) {
         match self {
             Self::Registry(registry) => {
-                registry.read().map_or((None, None), |entry| (Some(entry.status()), entry.version))
+                registry.read().map_or((None, None), |entry| (entry.status(), entry.version))
             }
             Self::Hooks(status) => (status.clone(), None),
         }

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_draft_in_front_of_a_prompt_is_seen() {
-        let prompt = "[phone] a\nb\nc\nd";
+        let prompt = "[phone] a\nb";
         assert!(read(&screen("❯ half a sen[Pasted text #1 +3 lines]")).holds_more_than(prompt));
         assert!(read(&screen("❯ half[phone] a\n  b")).holds_more_than(prompt));
         for ours in ["❯ [phone] a\n  b", "❯ [Pasted text #1 +3 lines]", "❯", "❯ a placeholder"]
