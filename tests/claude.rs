@@ -3,9 +3,11 @@
 //! `VIGIE_TEST_CLAUDE` names the program; `cargo xtask test` sets it. Without it the stories do not
 //! run and say so, and where `CI` is set they fail.
 
+#![allow(clippy::unwrap_used, reason = "a story that cannot go on fails there")]
+
 mod support {
-    pub mod model;
-    pub mod session;
+    pub(crate) mod model;
+    pub(crate) mod session;
 }
 
 use serde_json::json;
@@ -129,7 +131,7 @@ async fn a_prompt_is_taken_once_and_its_answer_comes_back() {
     let (id, transcript) = conversation.unwrap();
     assert_eq!(session.spec.conversation, Conversation::New { id });
     assert!(transcript.unwrap().starts_with(lab.config().to_str().unwrap()));
-    session.from_the_start();
+    session.rewind();
     let cost = session.until("a cost", |event| match event {
         AgentEvent::Cost { micro_usd, output_tokens, .. } => Some((*micro_usd, *output_tokens)),
         _ => None,
@@ -272,15 +274,14 @@ async fn the_desk_may_answer_first() {
             matches!(event, AgentEvent::Now { doing: Doing::Waiting }).then_some(())
         })
         .await;
-    session.keys("\r").await;
+    session.dismiss("Do you want to proceed", "\r").await;
     assert_eq!(session.settled(&request).await, Settled::AtDesk { allowed: AtDesk::Allowed });
     session.answer(&request, Decision::Deny { reason: None }).await; // too late, and without effect
     assert_eq!(session.finished().await, "went on");
 
     session.prompt(&format!("=> {CURL} then say never")).await;
     let (request, _) = session.asked().await;
-    session.shows("Do you want to proceed").await;
-    session.keys("\x1b").await;
+    session.dismiss("Do you want to proceed", "\x1b").await;
     assert_eq!(session.settled(&request).await, Settled::AtDesk { allowed: AtDesk::Denied });
     session.interrupted().await;
     session.prompt("=> say still here").await;

@@ -1,8 +1,10 @@
 //! Stories with the demo agent: the whole path from an order to the hook and back, in a real
 //! holder, without any other program.
 
+#![allow(clippy::unwrap_used, reason = "a story that cannot go on fails there")]
+
 mod support {
-    pub mod session;
+    pub(crate) mod session;
 }
 
 use std::{collections::BTreeMap, fs, path::Path};

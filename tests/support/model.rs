@@ -165,22 +165,19 @@ fn answer(request: &Value) -> Answer {
         return text(r#"{"title":"A title"}"#).into();
     }
     let script = messages.iter().enumerate().rev().find_map(|(at, message)| {
-        let said = said(message).into_iter().rev();
-        said.filter_map(|text| text.rsplit_once("=>").map(|(_, rest)| rest.to_owned()))
-            .next()
-            .map(|rest| (at, rest))
+        let mut said = said(message).into_iter().rev();
+        let script = said.find_map(|text| Some(text.rsplit_once("=>")?.1.to_owned()));
+        script.map(|script| (at, script))
     });
     let Some((at, script)) = script else { return text("nothing to do").into() };
     let line = script.lines().next().unwrap_or_default();
     let line = line.split("</").next().unwrap_or_default().trim();
     let done = messages[at + 1..].iter().filter(|message| message["role"] == "assistant").count();
-    match line.split(" then ").nth(done) {
-        Some(step) => play(step.trim(), request),
-        None => {
-            let last = messages.iter().rev().find_map(result).unwrap_or_default();
-            text(&format!("the tool said: {last}")).into()
-        }
+    if let Some(step) = line.split(" then ").nth(done) {
+        return play(step.trim(), request);
     }
+    let last = messages.iter().rev().find_map(result).unwrap_or_default();
+    text(&format!("the tool said: {last}")).into()
 }
 
 fn play(step: &str, request: &Value) -> Answer {
@@ -193,28 +190,29 @@ fn play(step: &str, request: &Value) -> Answer {
             Answer { dripped: seconds(), ..text(&format!("{more}{}", " .".repeat(DRIPS))).into() }
         }
         "hang" => Answer { silence: seconds(), ..text("at last").into() },
-        "bash" => tool("Bash", json!({ "command": rest, "description": "A command" })).into(),
+        "bash" => tool("Bash", &json!({ "command": rest, "description": "A command" })).into(),
         "write" => {
-            tool("Write", json!({ "file_path": first, "content": format!("{more}\n") })).into()
+            tool("Write", &json!({ "file_path": first, "content": format!("{more}\n") })).into()
         }
         "edit" => {
             let (old, new) = more.split_once(" to ").unwrap_or((more, ""));
-            tool("Edit", json!({ "file_path": first, "old_string": old, "new_string": new })).into()
+            tool("Edit", &json!({ "file_path": first, "old_string": old, "new_string": new }))
+                .into()
         }
         "ask" => tool(
             "AskUserQuestion",
-            json!({ "questions": [
+            &json!({ "questions": [
                 question("Which colour?", "Colour", &["Red", "Green", "Blue"], false),
                 question("What else?", "Extras", &["Salt", "Pepper"], true),
             ]}),
         )
         .into(),
-        "plan" => tool("ExitPlanMode", json!({ "plan": "# The plan\n\n1. Begin\n2. End" })).into(),
+        "plan" => tool("ExitPlanMode", &json!({ "plan": "# The plan\n\n1. Begin\n2. End" })).into(),
         "subagent" => {
             let name = if tools(request).contains(&"Agent") { "Agent" } else { "Task" };
             tool(
                 name,
-                json!({ "description": "A helper", "subagent_type": "general-purpose",
+                &json!({ "description": "A helper", "subagent_type": "general-purpose",
                 "prompt": format!("=> {rest}") }),
             )
             .into()
@@ -228,7 +226,7 @@ fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-fn tool(name: &str, input: Value) -> Value {
+fn tool(name: &str, input: &Value) -> Value {
     json!({ "type": "tool_use", "id": format!("toolu_{:016x}", rand::random::<u64>()), "name": name, "input": input })
 }
 

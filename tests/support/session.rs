@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::time::timeout;
 use vigie::{
@@ -17,7 +17,7 @@ use vigie_core::{
 };
 
 /// A real program on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_vigie");
 
 pub(crate) struct Session {
@@ -40,7 +40,7 @@ pub(crate) fn spec(
         .to_string_lossy()
         .bytes()
         .fold(7, |sum: u128, byte| sum.wrapping_mul(31) + u128::from(byte));
-    let id = format!("{:08x}-0000-4000-8000-{:012x}", random as u32, std::process::id());
+    let id = format!("{:08x}-0000-4000-8000-{:012x}", random % (1 << 32), std::process::id());
     Spec {
         session: SessionId::from_parts(chrono::DateTime::UNIX_EPOCH, random),
         name: "PD-285".parse().unwrap(),
@@ -123,7 +123,7 @@ impl Session {
     }
 
     /// Lets the next wait look at everything again.
-    pub(crate) fn from_the_start(&mut self) {
+    pub(crate) fn rewind(&mut self) {
         self.read = 0;
     }
 
@@ -190,9 +190,28 @@ impl Session {
                 tokio::task::yield_now().await;
             }
         };
-        if timeout(DEADLINE, shown).await.is_err() {
-            panic!("the screen never showed `{text}`:\n{}", lines.join("\n"));
-        }
+        let in_time = timeout(DEADLINE, shown).await.is_ok();
+        assert!(in_time, "the screen never showed `{text}`:\n{}", lines.join("\n"));
+    }
+
+    /// Presses `keys` in the dialog that shows `text` until it is gone: a dialog just painted may
+    /// lose a key, and a person presses it again.
+    pub(crate) async fn dismiss(&self, text: &str, keys: &str) {
+        self.shows(text).await;
+        let gone = async {
+            loop {
+                self.keys(keys).await;
+                let patience = Instant::now() + Duration::from_secs(2);
+                while Instant::now() < patience {
+                    let lines = client::screen(&self.folder).await.unwrap().lines;
+                    if !lines.iter().any(|line| line.contains(text)) {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            }
+        };
+        assert!(timeout(DEADLINE, gone).await.is_ok(), "`{text}` stays on the screen");
     }
 
     pub(crate) fn seen(&self) -> &[AgentEvent] {
