@@ -20,7 +20,7 @@ enum Command {
 
 fn main() -> ExitCode {
     match Command::parse() {
-        Command::Hold { folder } => hold::run(folder).unwrap_or(ExitCode::FAILURE),
+        Command::Hold { folder } => hold::run(&folder).unwrap_or(ExitCode::FAILURE),
         Command::Hook(args) => {
             // It never fails its agent, whatever happens.
             block_on(hook(args));

@@ -428,9 +428,8 @@ async fn a_question_at_its_start_needs_the_desk_and_no_prompt_answers_it() {
         _ => None,
     });
     assert!(screen.await.contains("trust"));
-    session.keys("\x1b[B").await;
-    session.shows("❯ Yes").await;
-    session.keys("\r").await;
+    session.mark("Yes").await;
+    session.dismiss("Yes", "\r").await;
     session.taken(prompt).await;
     assert_eq!(session.finished().await, "in");
 }

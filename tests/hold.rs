@@ -1,4 +1,5 @@
 //! Stories about a holder with real terminals and small programs.
+#![expect(clippy::unwrap_used, reason = "the whole file is a test")]
 
 use futures_util::StreamExt;
 use std::{
@@ -24,17 +25,20 @@ use vigie::{
     },
 };
 use vigie_core::{
-    agent::{AgentEvent, Doing, ExitStatus, Order, OrderKind, PromptForm, RefusedPrompt, Report},
+    agent::{
+        AgentEvent, Doing, ExitStatus, Held, Order, OrderKind, PromptForm, RefusedPrompt, Report,
+    },
     id::{OrderId, PromptId, SessionId},
 };
 
-const DEADLINE: Duration = Duration::from_secs(30);
+/// Far more than anything here takes on an idle machine; tests share it.
+const DEADLINE: Duration = Duration::from_mins(2);
 const BINARY: &str = env!("CARGO_BIN_EXE_vigie");
 
 /// A session in a folder of its own, killed when the test is over.
 struct Session {
     folder: PathBuf,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
 fn spec(home: &Path, program: &str, args: &[&str]) -> Spec {
@@ -67,7 +71,7 @@ impl Session {
         let mut spec = spec(home.path(), program, args);
         change(&mut spec);
         client::spawn(Path::new(BINARY), &folder, &spec).await.unwrap();
-        Self { folder, _home: home }
+        Self { folder, home }
     }
 
     async fn link(&self, from_seq: u64) -> Link {
@@ -203,7 +207,7 @@ async fn until(link: &mut Link, wanted: impl Fn(&AgentEvent) -> bool) -> Report 
     match timeout(DEADLINE, found).await {
         Ok(Some(report)) => report,
         Ok(None) => panic!("the session ended: {seen:#?}"),
-        Err(_) => panic!("it never came: {seen:#?}"),
+        Err(late) => panic!("it never came ({late}): {seen:#?}"),
     }
 }
 
@@ -279,7 +283,7 @@ async fn the_smallest_viewer_sets_the_size_and_all_see_the_same() {
     session.shows("ready$").await;
     let mut wide = session.watch(100, 30).await;
     wide.shows("ready$").await;
-    wide.send(INPUT, b"stty size; printf '\\033[1;31m%090d\\033[m\\n' 7\r").await;
+    wide.send(INPUT, b"stty size\r").await;
     wide.shows("30 100").await;
     let mut narrow = session.watch(60, 40).await;
     narrow.shows("ready$").await;
@@ -292,7 +296,6 @@ async fn the_smallest_viewer_sets_the_size_and_all_see_the_same() {
         b"clear; echo 1234567890123456789012345678901234567890123456789012345678901;\r",
     )
     .await;
-    wide.shows("1").await;
     let at_60 = |lines: Vec<String>| lines.iter().any(|line| line.len() == 60);
     while !at_60(wide.lines()) {
         assert_eq!(wide.take().await, None);
@@ -341,13 +344,13 @@ async fn a_viewer_that_takes_nothing_is_dropped_and_told() {
 async fn a_flood_passes_and_the_end_of_it_is_on_the_screen() {
     let script =
         "yes 'a line of output that is somewhat long' | head -c 100000000; echo; echo over";
-    let started = std::time::Instant::now();
-    let session = Session::start("sh", &["-c", &format!("{script}; read line")]).await;
-    session.looks(|picture| picture.printed > 100_000_000).await;
-    assert!(started.elapsed() < DEADLINE, "{:?}", started.elapsed());
-    session.shows("over").await;
+    let session = Session::start("sh", &["-c", script]).await;
+    let mut link = session.link(1).await;
+    let exited = until(&mut link, |event| matches!(event, AgentEvent::Exited { .. })).await;
+    let AgentEvent::Exited { last, .. } = exited.what else { unreachable!() };
+    assert_eq!(last.last().unwrap(), "over");
     let recorded = std::fs::metadata(session.folder.join("output.cast")).unwrap().len();
-    assert!(recorded < 40 << 20, "{recorded}");
+    assert!((30 << 20..40 << 20).contains(&recorded), "{recorded}");
 }
 
 #[tokio::test]
@@ -574,4 +577,57 @@ async fn a_person_attaches_types_detaches_and_has_the_terminal_back() {
 async fn as_a_person() {
     let folder = PathBuf::from(std::env::var("SESSION").unwrap());
     println!("left: {:?}", vigie::cli::attach::attach(&folder).await);
+}
+
+#[tokio::test]
+async fn a_session_whose_folder_is_removed_ends() {
+    let session = Session::start("cat", &[]).await;
+    session.looks(|picture| picture.size.columns == 80).await;
+    let path = format!("/proc/{}", client::holder_pid(&session.folder).unwrap());
+    std::fs::rename(&session.folder, session.folder.with_extension("gone")).unwrap();
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    timeout(DEADLINE, async {
+        // The holder is our child and stays in the table until it is waited for.
+        while std::fs::read(format!("{path}/cmdline")).is_ok_and(|text| !text.is_empty()) {
+            look.tick().await;
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn prompts_wait_for_a_busy_program_and_can_be_taken_back() {
+    let session = Session::start("sh", &[]).await;
+    let fifo = session.home.path().join("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut link = session.link(1).await;
+    until(&mut link, idle).await;
+    link.orders().send(prompt(1, "cat fifo")).await.unwrap();
+    link.orders().send(prompt(2, "echo second")).await.unwrap();
+    let held = until(&mut link, |event| matches!(event, AgentEvent::PromptHeld { .. })).await;
+    assert!(matches!(held.what, AgentEvent::PromptHeld { why: Held::Busy, .. }), "{held:?}");
+    let prompt_two = PromptId::from_parts(chrono::DateTime::UNIX_EPOCH, 2);
+    link.orders().send(order(3, OrderKind::Withdraw { prompt: prompt_two })).await.unwrap();
+    let refused = until(&mut link, |event| matches!(event, AgentEvent::PromptRefused { .. })).await;
+    let why = RefusedPrompt::Withdrawn;
+    assert_eq!(refused.what, AgentEvent::PromptRefused { prompt: prompt_two, why });
+    std::fs::write(&fifo, "from the fifo\n").unwrap();
+    let finished = until(&mut link, |event| matches!(event, AgentEvent::Finished { .. })).await;
+    let AgentEvent::Finished { text, .. } = finished.what else { unreachable!() };
+    assert_eq!(text, "from the fifo");
+}
+
+#[tokio::test]
+async fn without_a_known_prompt_quiet_is_idle_and_several_lines_are_typed() {
+    let session = Session::start_with("cat", &[], |spec| spec.prompt_ends = None).await;
+    let mut link = session.link(1).await;
+    until(&mut link, idle).await;
+    link.orders().send(prompt(1, "one\ntwo")).await.unwrap();
+    let finished = until(&mut link, |event| matches!(event, AgentEvent::Finished { .. })).await;
+    let AgentEvent::Finished { text, .. } = finished.what else { unreachable!() };
+    assert!(text.ends_with("two") && text.contains("one\n"), "{text}");
+    link.orders().send(order(2, OrderKind::End)).await.unwrap();
+    let exited = until(&mut link, |event| matches!(event, AgentEvent::Exited { .. })).await;
+    assert!(matches!(exited.what, AgentEvent::Exited { how: ExitStatus::Code { code: 0 }, .. }));
 }

@@ -1,4 +1,4 @@
-use nix::{errno::Errno, sys::stat::Mode, unistd};
+use nix::{errno::Errno, unistd};
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
@@ -53,8 +53,9 @@ pub enum HoldError {
 ///
 /// # Errors
 /// Also written to the folder, for whoever started the process.
-pub fn run(folder: PathBuf) -> Result<ExitCode, HoldError> {
-    let held = hold(&folder);
+pub fn run(folder: impl AsRef<Path>) -> Result<ExitCode, HoldError> {
+    let folder = folder.as_ref();
+    let held = hold(folder);
     if let Err(error) = &held {
         let _ = private(&folder.join(FAILED)).and_then(|mut file| write!(file, "{}", chain(error)));
     }
@@ -72,7 +73,6 @@ fn hold(folder: &Path) -> Result<(), HoldError> {
     std::env::set_current_dir(&folder).map_err(unusable)?;
     close_inherited();
     log_bounded();
-    nix::sys::stat::umask(Mode::from_bits_truncate(0o077));
     match unistd::setsid() {
         Ok(_) | Err(Errno::EPERM) => {} // EPERM: we lead a session already
         Err(error) => return Err(system("leave its terminal", error)),

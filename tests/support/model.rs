@@ -62,12 +62,11 @@ impl Model {
         Self { url, requests, _serving: serving }
     }
 
-    /// What people said in the longest conversation the model saw, in order.
+    /// What people said in the conversation as the model saw it last, in order.
     pub(crate) fn heard(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
-        let longest =
-            requests.iter().filter(|one| !tools(one).is_empty()).max_by_key(|one| size(one));
-        longest
+        let last = requests.iter().rfind(|one| !tools(one).is_empty());
+        last
             .map(|one| list(&one["messages"]).iter().flat_map(said).collect())
             .unwrap_or_default()
     }

@@ -214,6 +214,24 @@ impl Session {
         assert!(timeout(DEADLINE, gone).await.is_ok(), "`{text}` stays on the screen");
     }
 
+    /// Moves down until the marked line of a list says `choice`.
+    pub(crate) async fn mark(&self, choice: &str) {
+        let marked = async {
+            loop {
+                let patience = Instant::now() + Duration::from_secs(1);
+                while Instant::now() < patience {
+                    let lines = client::screen(&self.folder).await.unwrap().lines;
+                    if lines.iter().any(|line| line.contains('❯') && line.contains(choice)) {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
+                }
+                self.keys("\x1b[B").await;
+            }
+        };
+        assert!(timeout(DEADLINE, marked).await.is_ok(), "`{choice}` cannot be marked");
+    }
+
     pub(crate) fn seen(&self) -> &[AgentEvent] {
         &self.seen
     }
