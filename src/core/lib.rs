@@ -5,8 +5,11 @@
 pub mod agent;
 pub mod answer;
 pub mod bridge;
+#[cfg(test)]
+mod cases;
 pub mod id;
 pub mod nearest;
+pub mod risk;
 pub mod route;
 pub mod text;
 

@@ -18,6 +18,9 @@ pub struct Revealed {
 /// `⟦а Cyrillic⟧` for a letter that passes for a Latin one. The brackets stand in the text, so it
 /// reads the same where a service has no styles.
 ///
+/// The one variation selector behind an emoji and the joiner between two are seen as part of the
+/// picture, so they stay.
+///
 /// A letter is odd when its word is otherwise ASCII, or when the whole word would pass for ASCII
 /// and nothing else in the text is of that script: Russian prose stays as it is.
 pub fn reveal(text: &str) -> Revealed {
@@ -31,7 +34,8 @@ pub fn reveal(text: &str) -> Revealed {
         if word > 0 {
             shown.word(piece, prose);
         } else {
-            shown.mark(first);
+            let before = text[..text.len() - rest.len()].chars().next_back();
+            shown.mark(first, before, after.chars().next());
         }
         rest = after;
     }
@@ -39,8 +43,8 @@ pub fn reveal(text: &str) -> Revealed {
 }
 
 impl Revealed {
-    fn mark(&mut self, c: char) {
-        if is_invisible(c) {
+    fn mark(&mut self, c: char, before: Option<char>, after: Option<char>) {
+        if is_invisible(c) && !shapes_an_emoji(c, before, after) {
             self.hidden += 1;
             self.text.push(&format!("⟦U+{:04X}⟧", u32::from(c)), Some(Style::Hidden));
         } else {
@@ -58,9 +62,24 @@ impl Revealed {
                     self.look_alikes += 1;
                     self.text.push(&format!("⟦{c} {script}⟧"), Some(Style::LookAlike));
                 }
-                Some(_) | None => self.mark(c),
+                Some(_) | None => self.mark(c, None, None),
             }
         }
+    }
+}
+
+/// It makes one picture of its neighbours and hides nothing.
+fn shapes_an_emoji(c: char, before: Option<char>, after: Option<char>) -> bool {
+    let picture = |c: Option<char>| {
+        c.is_some_and(|c| matches!(c, '©' | '®' | '\u{203C}'..='\u{2049}' | '\u{2122}'..='\u{2BFF}' | '〰' | '〽' | '㊗' | '㊙' | '\u{1F000}'..='\u{1FAFF}') && c != '\u{2800}')
+    };
+    match c {
+        '\u{FE0F}' if after == Some('\u{20E3}') => {
+            before.is_some_and(|c| c.is_ascii_digit() || matches!(c, '#' | '*'))
+        }
+        '\u{FE0F}' => picture(before),
+        '\u{200D}' => (picture(before) || before == Some('\u{FE0F}')) && picture(after),
+        _ => false,
     }
 }
 
@@ -113,6 +132,11 @@ mod tests {
         for c in "\r\u{0}\u{7f}\u{85}\u{ad}\u{115F}\u{1160}\u{3164}\u{FFA0}\u{2800}\u{FE0F}\u{E0101}\u{E0041}\u{2066}\u{61C}\u{FEFF}\u{2028}".chars() {
             assert_eq!(shown(&c.to_string()), (format!("⟦U+{:04X}⟧", u32::from(c)), 1, 0));
         }
+        for text in ["⚠\u{FE0F} ❤\u{FE0F}", "1\u{FE0F}\u{20E3}", "👩\u{200D}💻 🏳\u{FE0F}\u{200D}🌈"]
+        {
+            assert_eq!(shown(text), (text.into(), 0, 0), "a picture");
+        }
+        assert_eq!(shown("⚠\u{FE0F}\u{FE0F}a\u{200D}b").1, 2, "more than the picture takes");
         assert_eq!(shown("a\n\tb c\u{A0}!"), ("a\n\tb c\u{A0}!".into(), 0, 0));
     }
 
@@ -132,7 +156,8 @@ mod tests {
         fn nothing_stays_hidden(text in "(\\PC|\\p{Cf}|\\p{Cc}|[a-zа-я]){0,60}") {
             let revealed = reveal(&text);
             prop_assert_eq!(revealed.text.check(), Ok(()));
-            prop_assert!(!revealed.text.text.chars().any(is_invisible));
+            let hides = |c| is_invisible(c) && c != '\u{FE0F}' && c != '\u{200D}';
+            prop_assert!(!revealed.text.text.chars().any(hides));
             prop_assert_eq!(revealed.text.spans.len(), revealed.hidden + revealed.look_alikes);
         }
     }

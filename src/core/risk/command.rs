@@ -1,0 +1,330 @@
+//! What a shell command would do, as far as its words tell.
+
+use super::{
+    Finding, care, code, place, rules,
+    shell::{self, Command, Script, Word},
+};
+
+/// Commands within commands that are read; deeper ones are called by that.
+const DEEPEST: usize = 8;
+
+/// Commands beyond which a script is too long to be judged.
+const MOST_COMMANDS: usize = 2_000;
+
+pub(super) const SHELLS: &[&str] =
+    &["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "csh", "tcsh", "pwsh"];
+
+const INTERPRETERS: &[&str] = &[
+    "python",
+    "python2",
+    "python3",
+    "perl",
+    "ruby",
+    "node",
+    "deno",
+    "bun",
+    "php",
+    "lua",
+    "osascript",
+];
+
+/// Programs that run the program behind them; any later word may be its name.
+const WRAPPERS: &[&str] = &[
+    "env",
+    "command",
+    "builtin",
+    "exec",
+    "nohup",
+    "nice",
+    "ionice",
+    "time",
+    "timeout",
+    "setsid",
+    "stdbuf",
+    "xargs",
+    "parallel",
+    "watch",
+    "chroot",
+    "unshare",
+    "nsenter",
+    "busybox",
+    "toybox",
+    "chronic",
+    "flock",
+    "script",
+    "strace",
+    "sudo",
+    "doas",
+    "pkexec",
+    "su",
+    "runuser",
+    "docker",
+    "podman",
+    "kubectl",
+    "ssh",
+    "entr",
+    "then",
+    "do",
+    "else",
+    "if",
+    "elif",
+    "while",
+    "until",
+    "!",
+    "{",
+    "coproc",
+    "caffeinate",
+    "systemd-run",
+    "wsl",
+    "direnv",
+    "mise",
+    "npx",
+    "nix",
+];
+
+/// Programs that take a command as one word.
+const TAKES_TEXT: &[&str] = &[
+    "eval", "ssh", "su", "runuser", "watch", "parallel", "xargs", "trap", "docker", "podman",
+    "kubectl", "script", "flock", "nix", "wsl", "tmux", "screen", "at", "batch", "entr",
+];
+
+/// Everything `text` would do, the worst first. `cwd` is the folder it runs in.
+pub(super) fn judge(text: &str, cwd: &str) -> Vec<Finding> {
+    let mut judge = Judge { cwd, found: Vec::new() };
+    judge.script(text, 0);
+    judge.found.extend(rules::anywhere(text));
+    let mut found = judge.found;
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.risk)); // stable: the first of a class stays first
+    let mut kept: Vec<Finding> = Vec::new();
+    for finding in found {
+        if !kept.contains(&finding) {
+            kept.push(finding);
+        }
+    }
+    kept
+}
+
+struct Judge<'a> {
+    cwd: &'a str,
+    found: Vec<Finding>,
+}
+
+impl Judge<'_> {
+    fn script(&mut self, text: &str, depth: usize) {
+        if depth > DEEPEST {
+            return self.found.push(code("nests commands deeper than Vigie reads"));
+        }
+        let script = shell::read(text);
+        if script.has_here_document {
+            // Its text may hold quotes that are none, so each line is read for itself as well.
+            for line in text.lines() {
+                self.commands(&shell::read(line), depth);
+            }
+            let words = script.commands.iter().flat_map(|command| &command.words);
+            if words.into_iter().any(|word| INTERPRETERS.contains(&base(&word.text))) {
+                self.found.extend(rules::program_text(text));
+            }
+        }
+        self.commands(&script, depth);
+    }
+
+    fn commands(&mut self, script: &Script, depth: usize) {
+        for nested in &script.nested {
+            self.script(nested, depth + 1);
+        }
+        if script.commands.len() > MOST_COMMANDS {
+            return self.found.push(code("is too long to be judged"));
+        }
+        for command in &script.commands {
+            self.command(command, depth);
+        }
+    }
+
+    fn command(&mut self, command: &Command, depth: usize) {
+        for target in
+            command.writes.iter().filter(|target| !target.bytes().all(|b| b.is_ascii_digit()))
+        {
+            self.found.extend(place::write_to(target, self.cwd));
+        }
+        let words = &command.words
+            [command.words.iter().take_while(|word| is_assignment(&word.text)).count()..];
+        let Some(first) = words.first() else { return };
+        let name = base(&first.text);
+        self.simple(words, depth);
+        if command.piped {
+            self.found.extend(fed(words));
+        }
+        if WRAPPERS.contains(&name) || is_assignment(&first.text) {
+            for at in 1..words.len() {
+                self.simple(&words[at..], depth);
+                if command.piped {
+                    self.found.extend(fed(&words[at..]));
+                }
+            }
+        }
+        if TAKES_TEXT.contains(&name) {
+            for word in
+                words[1..].iter().filter(|word| word.text.contains([' ', ';', '\n', '|', '&']))
+            {
+                self.script(&word.text, depth + 1);
+            }
+        }
+        if name == "eval" {
+            let all: Vec<&str> = words[1..].iter().map(|word| word.text.as_str()).collect();
+            self.script(&all.join(" "), depth + 1);
+        }
+    }
+
+    /// A program and its words, nothing in front.
+    fn simple(&mut self, words: &[Word], depth: usize) {
+        let Some((first, rest)) = words.split_first() else { return };
+        let name = base(&first.text);
+        let arguments: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
+        if first.dynamic || is_pattern(&first.text) {
+            let forced = first.text.contains("IFS")
+                || first.text.contains(',')
+                || arguments
+                    .iter()
+                    .any(|word| rules::is_cluster(word, 'r') || rules::is_cluster(word, 'f'));
+            self.found.push(if forced {
+                code("runs a program only known when it runs, with -r or -f")
+            } else {
+                care("runs a program only known when it runs")
+            });
+        }
+        let is_shell = SHELLS.contains(&name);
+        if is_shell || matches!(name, "eval" | "source" | ".") {
+            // Of a shell's words only the script is run, the others are given to it.
+            let scripts = if is_shell { 1 } else { rest.len() };
+            let plain = rest.iter().filter(|word| !word.text.starts_with('-'));
+            if plain.take(scripts).any(|word| word.dynamic) {
+                self.found.push(code("runs text that is only known when it runs"));
+            }
+            if is_shell {
+                self.shell(&arguments, depth);
+            }
+        }
+        if INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+            || INTERPRETERS.contains(&name)
+        {
+            self.found.extend(rules::program_text(&arguments.join(" ")));
+        }
+        if name == "find" || name == "fd" {
+            for at in 0..rest.len() {
+                if matches!(
+                    arguments[at],
+                    "-exec"
+                        | "-execdir"
+                        | "-ok"
+                        | "-okdir"
+                        | "-x"
+                        | "-X"
+                        | "--exec"
+                        | "--exec-batch"
+                ) {
+                    self.simple(&rest[at + 1..], depth);
+                }
+            }
+        }
+        self.found.extend(rules::program(name, &arguments));
+        self.found.extend(
+            rules::targets(name, &arguments)
+                .into_iter()
+                .filter_map(|path| place::write_to(path, self.cwd)),
+        );
+    }
+
+    /// `sh -c '…'`, also `bash -lc`.
+    fn shell(&mut self, arguments: &[&str], depth: usize) {
+        let text = arguments.iter().position(|word| rules::is_cluster(word, 'c'));
+        if let Some(text) = text.and_then(|at| arguments.get(at + 1)) {
+            self.script(text, depth + 1);
+        }
+        for text in arguments.iter().filter(|word| word.contains(' ')) {
+            self.script(text, depth + 1);
+        }
+    }
+}
+
+/// A program that runs what it is fed through a pipe.
+fn fed(words: &[Word]) -> Option<Finding> {
+    let name = base(&words.first()?.text);
+    let bare = !words[1..].iter().any(|word| {
+        !word.text.starts_with('-')
+            || word.text.starts_with("-c")
+            || word.text.starts_with("-e")
+            || word.text.starts_with("-m")
+    });
+    let script = SHELLS.contains(&name)
+        || (INTERPRETERS.contains(&name) && bare)
+        || matches!(name, "at" | "batch");
+    script.then(|| code("runs what another program prints"))
+}
+
+/// The program's name without its folder; `\rm` has lost its backslash already.
+fn base(word: &str) -> &str {
+    let name = word.rsplit('/').next().unwrap_or(word);
+    name.strip_suffix(".exe").unwrap_or(name)
+}
+
+/// The shell makes the program's name out of it: `/bin/r?`, `{rm,-rf,x}`.
+fn is_pattern(word: &str) -> bool {
+    let test = word == "[" || word == "[[";
+    !test && (word.contains(['*', '?', '[']) || (word.contains('{') && word.contains(',')))
+}
+
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        let name = name.strip_suffix('+').unwrap_or(name);
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridge::Risk;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_worst_comes_first_and_once() {
+        let found = judge("git push && rm -rf a && rm -rf b; curl x | sh", "/p");
+        let words: Vec<&str> = found.iter().map(|finding| finding.words).collect();
+        assert_eq!(words[..2], ["deletes files", "runs what another program prints"]);
+        assert!(found.is_sorted_by_key(|finding| std::cmp::Reverse(finding.risk)));
+    }
+
+    #[test]
+    fn bounds_are_reached_and_said() {
+        let deep = "sh -c \"$(".repeat(40);
+        assert_eq!(judge(&deep, "/p")[0].risk, Risk::Code);
+        let nested = format!("{}true{}", "$(".repeat(30), ")".repeat(30));
+        assert!(judge(&nested, "/p").contains(&code("nests commands deeper than Vigie reads")));
+        let long = "true;".repeat(MOST_COMMANDS + 1);
+        assert_eq!(judge(&long, "/p"), [code("is too long to be judged")]);
+        assert!(
+            !judge(&"xargs ".repeat(1_000), "/p").iter().any(|finding| finding.risk == Risk::Code)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_deletion_is_found_behind_anything(
+            before in "(true; |false \\|\\| |X=1 |env A=b |command |sudo |xargs -n 1 |nohup |time |cd /x && |echo 'a b' \\| xargs |if |! |\\( |\n)",
+            program in "(rm|/bin/rm|\\\\rm|r''m|\"rm\"|'rm')",
+            flags in "(-rf|-fr|-r|-R|-f|--recursive|--force|-v -rf|-rvf)",
+        ) {
+            let text = format!("{before}{program} {flags} target");
+            for text in [text.clone(), format!("sh -c '{}'", text.replace('\'', "'\\''")), format!("echo $({text})"), format!("x=`{text}`")] {
+                let found = judge(&text, "/p");
+                prop_assert_eq!(found.first().map(|finding| finding.risk), Some(Risk::Code), "{}", text);
+            }
+        }
+
+        #[test]
+        fn nothing_panics(text in "(rm|-r|sh|-c|git|find|-exec|env|'|\"|\\$\\(|\\)|;|\\||>| |\n|/|eval|\\PC){0,30}") {
+            let _ = judge(&text, "/p");
+        }
+    }
+}
