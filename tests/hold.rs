@@ -416,6 +416,24 @@ async fn a_holder_that_was_killed_leaves_nothing_that_cannot_be_killed() {
 }
 
 #[tokio::test]
+async fn orphans_are_buried() {
+    let script = "for n in 1 2 3; do sh -c '(sleep 0.1 &)'; done; echo up; read line";
+    let session = Session::start("bash", &["-c", script]).await;
+    session.shows("up").await;
+    let holder = client::holder_pid(&session.folder).unwrap();
+    let children = format!("/proc/{holder}/task/{holder}/children");
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    timeout(DEADLINE, async {
+        // One child is left, the program.
+        while std::fs::read_to_string(&children).unwrap().split_whitespace().count() > 1 {
+            look.tick().await;
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
 async fn a_second_holder_refuses() {
     let session = Session::start("cat", &[]).await;
     assert!(client::alive(&session.folder));
@@ -423,7 +441,23 @@ async fn a_second_holder_refuses() {
     assert!(!timeout(DEADLINE, second).await.unwrap().unwrap().success());
     let why = std::fs::read_to_string(session.folder.join("holder.failed")).unwrap();
     assert!(why.starts_with("another holder has the session in"), "{why}");
+    let spec = spec(session.home.path(), "cat", &[]);
+    let again = client::spawn(Path::new(BINARY), &session.folder, &spec).await;
+    assert!(matches!(again, Err(LinkError::NotStarted { .. })), "{again:?}");
     client::screen(&session.folder).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_holder_told_to_stop_ends_even_a_stubborn_session() {
+    let session = Session::start("bash", &["-c", "trap '' TERM HUP; echo up; read line"]).await;
+    session.shows("up").await;
+    let mut link = session.link(1).await;
+    let holder = client::holder_pid(&session.folder).unwrap();
+    let holder = nix::unistd::Pid::from_raw(i32::try_from(holder).unwrap());
+    nix::sys::signal::kill(holder, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let exited = until(&mut link, |event| matches!(event, AgentEvent::Exited { .. })).await;
+    let AgentEvent::Exited { how, .. } = exited.what else { unreachable!() };
+    assert_eq!(how, ExitStatus::Signal { signal: 9 });
 }
 
 #[tokio::test]

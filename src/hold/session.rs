@@ -190,7 +190,10 @@ impl Session {
                     server::Asked::Order(order) => self.carry_out(order),
                     server::Asked::Kill => self.kill(),
                 },
-                _ = signals.child.recv() => self.bury(),
+                _ = signals.child.recv() => {
+                    self.undertaker.called();
+                    self.bury();
+                }
                 _ = signals.terminate.recv() => { self.work.spawn(terminate(Duration::ZERO)); }
                 _ = second.tick() => {
                     self.bury();
