@@ -14,6 +14,7 @@ use serde_json::json;
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 use support::{
@@ -219,7 +220,8 @@ async fn a_stop_and_a_prompt_right_after_it() {
         session.interrupted().await;
         session.taken(next).await;
         assert_eq!(session.finished().await, format!("after {round}"));
-        assert_eq!(lab.model.heard_times(&format!("next {round} => say after {round}")), 1);
+        let times = lab.model.heard_times(&format!("next {round} => say after {round}"));
+        assert_eq!(times, 1, "{:#?}", lab.model.heard());
     }
 }
 
@@ -478,6 +480,33 @@ async fn an_ended_session_leaves_in_its_own_way() {
         _ => None,
     });
     assert_eq!(how.await, ExitStatus::Code { code: 143 });
+}
+
+#[tokio::test]
+async fn a_compaction_is_told_and_ends_nothing() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("the word is mistletoe => say noted").await;
+    session.finished().await;
+    session.command("/compact").await;
+    session.until("compacted", |event| (*event == AgentEvent::Compacted).then_some(())).await;
+    session.prompt("=> say still here").await;
+    assert_eq!(session.finished().await, "still here");
+}
+
+#[tokio::test]
+async fn a_version_nobody_knows_is_checked_without_a_model() {
+    let Some(program) = program() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let newer = folder.path().join("claude");
+    let real = program.display();
+    let script = format!("#!/bin/sh\n[ \"$1\" = --version ] && exec echo 9.9.9\nexec '{real}' \"$@\"\n");
+    fs::write(&newer, script).unwrap();
+    fs::set_permissions(&newer, fs::Permissions::from_mode(0o700)).unwrap();
+    let probe = claude::probe(&newer).await;
+    assert_eq!(probe.known, claude::Known::Newer);
+    let [finding] = probe.findings.as_slice() else { panic!("{:#?}", probe.findings) };
+    assert!(finding.contains("9.9.9"), "{finding}");
 }
 
 #[tokio::test]
