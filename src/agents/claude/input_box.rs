@@ -56,10 +56,16 @@ impl InputBox {
         let Self::Holds(text) = self else { return false };
         let (shown, wanted) = (bare(text), bare(prompt));
         let sample = SAMPLE.min(wanted.len());
-        text.contains("[Pasted text")
+        (text.contains("[Pasted text") && may_fold(prompt))
             || shown.starts_with(&wanted[..sample])
             || shown.ends_with(&wanted[wanted.len() - sample..])
     }
+}
+
+/// Whether a paste of it may be shown folded. Source: 2.1.332 and 2.1.197 fold 4 lines or 800
+/// characters; half of it is enough to be asked.
+fn may_fold(prompt: &str) -> bool {
+    prompt.lines().count() > 2 || prompt.chars().count() > 400
 }
 
 fn bare(text: &str) -> Vec<char> {

@@ -375,10 +375,8 @@ impl Typist {
             acts.push(Act::Keys(ENTER.into()));
             self.step = Step::Entered { prompt, at: now, times: times + 1, unknown_before };
         } else if waited >= ACK_WITHIN {
-            if free && stands {
-                // What cannot be sent must not be glued to the next prompt.
-                acts.push(Act::Keys(CTRL_C.into()));
-            }
+            // What stands in the box stays there: a Ctrl-C that a hanging program reads late would
+            // interrupt the very turn it was slow to begin. The next prompt puts it aside.
             self.give_up(prompt, acts);
         } else {
             self.step = Step::Entered { prompt, at, times, unknown_before };
