@@ -258,8 +258,5 @@ async fn read_events(
 
 fn event(row: JournalRow) -> shapes::Event {
     let JournalRow { seq, at, kind, session, gate, human, detail } = row;
-    let event = serde_json::json!({
-        "kind": kind, "session": session, "gate": gate, "human": human, "detail": detail,
-    });
-    shapes::Event { seq, at, event }
+    shapes::Event { seq, at, kind, session, gate, human, detail }
 }

@@ -10,8 +10,10 @@ use crate::agents::demo::DemoArgs;
 /// Steer many coding-agent sessions from one phone chat.
 #[derive(Debug, Parser)]
 #[command(name = "vigie", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 done · 1 a fault of Vigie · 2 command line or configuration \
-    · 3 refused · 4 Vigie is not running · 5 disk, port or another program")]
+#[command(
+    after_help = "Exit codes: 0 done · 1 a fault of Vigie · 2 command line or configuration \
+    · 3 refused · 4 Vigie is not running · 5 disk, port or another program"
+)]
 pub struct Args {
     /// Print JSON, also for errors
     #[arg(long, global = true)]
@@ -167,7 +169,8 @@ mod tests {
 
     #[test]
     fn words_need_no_quotes() {
-        let args = Args::try_parse_from(["vigie", "send", "PD-285", "run", "the", "tests"]).unwrap();
+        let args =
+            Args::try_parse_from(["vigie", "send", "PD-285", "run", "the", "tests"]).unwrap();
         let Command::Send(send) = args.command else { panic!("another command") };
         assert_eq!(send.text.join(" "), "run the tests");
     }

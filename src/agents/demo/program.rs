@@ -43,10 +43,9 @@ const QUEUE: usize = 32;
 const PACE: Duration = Duration::from_millis(500);
 
 #[derive(clap::Args, Clone, Debug)]
-#[group(id = "conversation", required = true, multiple = false, args = ["session_id", "resume"])]
 pub struct DemoArgs {
     /// Begin a conversation with this id.
-    #[arg(long)]
+    #[arg(long, required_unless_present = "resume", conflicts_with = "resume")]
     pub session_id: Option<String>,
     /// Go on with this one.
     #[arg(long)]

@@ -11,23 +11,81 @@ const DEEPEST: usize = 8;
 /// Commands beyond which a script is too long to be judged.
 const MOST_COMMANDS: usize = 2_000;
 
-pub(super) const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "csh", "tcsh", "pwsh"];
+pub(super) const SHELLS: &[&str] =
+    &["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "csh", "tcsh", "pwsh"];
 
-const INTERPRETERS: &[&str] =
-    &["python", "python2", "python3", "perl", "ruby", "node", "deno", "bun", "php", "lua", "osascript"];
+const INTERPRETERS: &[&str] = &[
+    "python",
+    "python2",
+    "python3",
+    "perl",
+    "ruby",
+    "node",
+    "deno",
+    "bun",
+    "php",
+    "lua",
+    "osascript",
+];
 
 /// Programs that run the program behind them; any later word may be its name.
 const WRAPPERS: &[&str] = &[
-    "env", "command", "builtin", "exec", "nohup", "nice", "ionice", "time", "timeout", "setsid", "stdbuf", "xargs",
-    "parallel", "watch", "chroot", "unshare", "nsenter", "busybox", "toybox", "chronic", "flock", "script", "strace",
-    "sudo", "doas", "pkexec", "su", "runuser", "docker", "podman", "kubectl", "ssh", "entr", "then", "do", "else", "if",
-    "elif", "while", "until", "!", "{", "coproc", "caffeinate", "systemd-run", "wsl", "direnv", "mise", "npx", "nix",
+    "env",
+    "command",
+    "builtin",
+    "exec",
+    "nohup",
+    "nice",
+    "ionice",
+    "time",
+    "timeout",
+    "setsid",
+    "stdbuf",
+    "xargs",
+    "parallel",
+    "watch",
+    "chroot",
+    "unshare",
+    "nsenter",
+    "busybox",
+    "toybox",
+    "chronic",
+    "flock",
+    "script",
+    "strace",
+    "sudo",
+    "doas",
+    "pkexec",
+    "su",
+    "runuser",
+    "docker",
+    "podman",
+    "kubectl",
+    "ssh",
+    "entr",
+    "then",
+    "do",
+    "else",
+    "if",
+    "elif",
+    "while",
+    "until",
+    "!",
+    "{",
+    "coproc",
+    "caffeinate",
+    "systemd-run",
+    "wsl",
+    "direnv",
+    "mise",
+    "npx",
+    "nix",
 ];
 
 /// Programs that take a command as one word.
 const TAKES_TEXT: &[&str] = &[
-    "eval", "ssh", "su", "runuser", "watch", "parallel", "xargs", "trap", "docker", "podman", "kubectl", "script",
-    "flock", "nix", "wsl", "tmux", "screen", "at", "batch", "entr",
+    "eval", "ssh", "su", "runuser", "watch", "parallel", "xargs", "trap", "docker", "podman",
+    "kubectl", "script", "flock", "nix", "wsl", "tmux", "screen", "at", "batch", "entr",
 ];
 
 /// Everything `text` would do, the worst first. `cwd` is the folder it runs in.
@@ -79,10 +137,13 @@ impl Judge<'_> {
     }
 
     fn command(&mut self, command: &Command, depth: usize) {
-        for target in command.writes.iter().filter(|target| !target.bytes().all(|b| b.is_ascii_digit())) {
+        for target in
+            command.writes.iter().filter(|target| !target.bytes().all(|b| b.is_ascii_digit()))
+        {
             self.found.extend(place::write_to(target, self.cwd));
         }
-        let words = &command.words[command.words.iter().take_while(|word| is_assignment(&word.text)).count()..];
+        let words = &command.words
+            [command.words.iter().take_while(|word| is_assignment(&word.text)).count()..];
         let Some(first) = words.first() else { return };
         let name = base(&first.text);
         self.simple(words, depth);
@@ -98,7 +159,9 @@ impl Judge<'_> {
             }
         }
         if TAKES_TEXT.contains(&name) {
-            for word in words[1..].iter().filter(|word| word.text.contains([' ', ';', '\n', '|', '&'])) {
+            for word in
+                words[1..].iter().filter(|word| word.text.contains([' ', ';', '\n', '|', '&']))
+            {
                 self.script(&word.text, depth + 1);
             }
         }
@@ -114,10 +177,19 @@ impl Judge<'_> {
         let name = base(&first.text);
         let arguments: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
         if first.dynamic {
-            let forced = arguments.iter().any(|word| rules::is_cluster(word, 'r') || rules::is_cluster(word, 'f'));
-            self.found.push(if forced { code("runs a program only known when it runs, with -r or -f") } else { care("runs a program only known when it runs") });
+            let forced = arguments
+                .iter()
+                .any(|word| rules::is_cluster(word, 'r') || rules::is_cluster(word, 'f'));
+            self.found.push(if forced {
+                code("runs a program only known when it runs, with -r or -f")
+            } else {
+                care("runs a program only known when it runs")
+            });
         }
-        let substituted = rest.iter().any(|word| word.dynamic && word.text.contains(['(', '<', '$', '`']) || word.dynamic && word.text.is_empty());
+        let substituted = rest.iter().any(|word| {
+            word.dynamic && word.text.contains(['(', '<', '$', '`'])
+                || word.dynamic && word.text.is_empty()
+        });
         if SHELLS.contains(&name) || matches!(name, "eval" | "source" | ".") {
             if substituted {
                 self.found.push(code("runs text that is only known when it runs"));
@@ -126,18 +198,34 @@ impl Judge<'_> {
                 self.shell(&arguments, depth);
             }
         }
-        if INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.')) || INTERPRETERS.contains(&name) {
+        if INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
+            || INTERPRETERS.contains(&name)
+        {
             self.found.extend(rules::program_text(&arguments.join(" ")));
         }
         if name == "find" || name == "fd" {
             for at in 0..rest.len() {
-                if matches!(arguments[at], "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch") {
+                if matches!(
+                    arguments[at],
+                    "-exec"
+                        | "-execdir"
+                        | "-ok"
+                        | "-okdir"
+                        | "-x"
+                        | "-X"
+                        | "--exec"
+                        | "--exec-batch"
+                ) {
                     self.simple(&rest[at + 1..], depth);
                 }
             }
         }
         self.found.extend(rules::program(name, &arguments));
-        self.found.extend(rules::targets(name, &arguments).into_iter().filter_map(|path| place::write_to(path, self.cwd)));
+        self.found.extend(
+            rules::targets(name, &arguments)
+                .into_iter()
+                .filter_map(|path| place::write_to(path, self.cwd)),
+        );
     }
 
     /// `sh -c '…'`, also `bash -lc`.
@@ -155,8 +243,15 @@ impl Judge<'_> {
 /// A program that runs what it is fed through a pipe.
 fn fed(words: &[Word]) -> Option<Finding> {
     let name = base(&words.first()?.text);
-    let bare = !words[1..].iter().any(|word| !word.text.starts_with('-') || word.text.starts_with("-c") || word.text.starts_with("-e") || word.text.starts_with("-m"));
-    let script = SHELLS.contains(&name) || (INTERPRETERS.contains(&name) && bare) || matches!(name, "at" | "batch");
+    let bare = !words[1..].iter().any(|word| {
+        !word.text.starts_with('-')
+            || word.text.starts_with("-c")
+            || word.text.starts_with("-e")
+            || word.text.starts_with("-m")
+    });
+    let script = SHELLS.contains(&name)
+        || (INTERPRETERS.contains(&name) && bare)
+        || matches!(name, "at" | "batch");
     script.then(|| code("runs what another program prints"))
 }
 
@@ -196,7 +291,9 @@ mod tests {
         assert!(judge(&nested, "/p").contains(&code("nests commands deeper than Vigie reads")));
         let long = "true;".repeat(MOST_COMMANDS + 1);
         assert_eq!(judge(&long, "/p"), [code("is too long to be judged")]);
-        assert!(!judge(&"xargs ".repeat(1_000), "/p").iter().any(|finding| finding.risk == Risk::Code));
+        assert!(
+            !judge(&"xargs ".repeat(1_000), "/p").iter().any(|finding| finding.risk == Risk::Code)
+        );
     }
 
     proptest! {

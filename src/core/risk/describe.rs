@@ -3,7 +3,7 @@ use serde_json::Value;
 use super::{Finding, care, command, digest::digest, place};
 use crate::{
     bridge::{Fact, Risk},
-    text::{Rich, Revealed, Style, reveal, unified_diff, warning},
+    text::{Revealed, Rich, Style, reveal, unified_diff, warning},
 };
 
 /// A request as a card shows it.
@@ -103,7 +103,8 @@ impl<'a> Request<'a> {
     }
 
     fn edit(&mut self) -> Option<()> {
-        let (path, old, new) = (self.text("file_path")?, self.text("old_string")?, self.text("new_string")?);
+        let (path, old, new) =
+            (self.text("file_path")?, self.text("old_string")?, self.text("new_string")?);
         self.title = format!("asks to edit {}", self.name(path));
         self.diff = Some(self.change(path, old, new));
         if self.flag("replace_all") {
@@ -125,7 +126,8 @@ impl<'a> Request<'a> {
             .collect::<Option<_>>()?;
         self.said.push("edits");
         self.title = format!("asks to edit {} in {} places", self.name(path), pairs.len());
-        let diffs: Vec<String> = pairs.iter().map(|(old, new, _)| self.change(path, old, new)).collect();
+        let diffs: Vec<String> =
+            pairs.iter().map(|(old, new, _)| self.change(path, old, new)).collect();
         self.diff = Some(diffs.concat());
         if pairs.iter().any(|(.., all)| *all) {
             self.fact("Where", "some of them in every place they stand in the file");
@@ -184,7 +186,8 @@ impl<'a> Request<'a> {
                 format!("asks to use {}", self.line(tool))
             }
         };
-        let json = serde_json::to_string_pretty(self.input).unwrap_or_else(|_| self.input.to_string());
+        let json =
+            serde_json::to_string_pretty(self.input).unwrap_or_else(|_| self.input.to_string());
         let shown = self.show(&json);
         self.content = shown.wrapped(Style::Pre { language: Some("json".into()) });
         self.diff = None;
@@ -195,8 +198,14 @@ impl<'a> Request<'a> {
         let Some(object) = self.input.as_object() else { return };
         let more: Vec<(&String, String)> = object
             .iter()
-            .filter(|(key, value)| !self.said.contains(&key.as_str()) && **value != Value::Bool(false) && !value.is_null())
-            .map(|(key, value)| (key, value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+            .filter(|(key, value)| {
+                !self.said.contains(&key.as_str())
+                    && **value != Value::Bool(false)
+                    && !value.is_null()
+            })
+            .map(|(key, value)| {
+                (key, value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            })
             .collect();
         for (key, value) in more {
             let label = self.line(key);
@@ -210,7 +219,8 @@ impl<'a> Request<'a> {
             let value = self.line(&folder);
             self.facts.insert(0, Fact { label: "Folder".into(), value });
         }
-        let sight = Revealed { text: Rich::default(), hidden: self.hidden, look_alikes: self.look_alikes };
+        let sight =
+            Revealed { text: Rich::default(), hidden: self.hidden, look_alikes: self.look_alikes };
         let unseen = warning(&sight);
         let worst = self.found.iter().map(|finding| finding.risk).max().unwrap_or(Risk::Plain);
         let risk = if unseen.is_some() { Risk::Code } else { worst };
@@ -224,7 +234,15 @@ impl<'a> Request<'a> {
         }
         let mut warnings: Vec<String> = unseen.into_iter().collect();
         warnings.extend(self.found.iter().map(|finding| format!("It {}.", finding.words)));
-        Described { title: self.title, content: self.content, diff: self.diff, warnings, facts: self.facts, risk, digest }
+        Described {
+            title: self.title,
+            content: self.content,
+            diff: self.diff,
+            warnings,
+            facts: self.facts,
+            risk,
+            digest,
+        }
     }
 
     /// A text of the input, which counts as shown from now on.
@@ -261,7 +279,10 @@ impl<'a> Request<'a> {
 
     /// A path as people know it: from the folder when it lies below.
     fn name(&mut self, path: &str) -> String {
-        let below = path.strip_prefix(self.cwd).and_then(|rest| rest.strip_prefix('/')).filter(|_| !self.cwd.is_empty());
+        let below = path
+            .strip_prefix(self.cwd)
+            .and_then(|rest| rest.strip_prefix('/'))
+            .filter(|_| !self.cwd.is_empty());
         self.line(below.filter(|below| !below.is_empty()).unwrap_or(path))
     }
 
@@ -295,7 +316,9 @@ impl<'a> Request<'a> {
 
 fn language_of(path: &str) -> Option<String> {
     let (_, ending) = path.rsplit('/').next()?.rsplit_once('.')?;
-    let fits = !ending.is_empty() && ending.len() <= 10 && ending.bytes().all(|b| b.is_ascii_alphanumeric());
+    let fits = !ending.is_empty()
+        && ending.len() <= 10
+        && ending.bytes().all(|b| b.is_ascii_alphanumeric());
     fits.then(|| ending.to_ascii_lowercase())
 }
 
@@ -314,7 +337,11 @@ mod tests {
     #[test]
     fn a_command_is_shown_whole_and_the_agents_words_apart() {
         let command = format!("echo {} && rm -rf build", "a ".repeat(3_000));
-        let described = describe("Bash", &json!({"command": command, "description": "List files", "timeout": 5}), CWD);
+        let described = describe(
+            "Bash",
+            &json!({"command": command, "description": "List files", "timeout": 5}),
+            CWD,
+        );
         assert_eq!(described.title, "asks to run a command that deletes files");
         assert_eq!(described.content.text, command);
         assert_eq!(described.risk, Risk::Code);
@@ -330,7 +357,10 @@ mod tests {
         assert_eq!(described.content.text, "ls ⟦U+202E⟧⟦а Cyrillic⟧rchive");
         assert_eq!(described.content.check(), Ok(()));
         assert_eq!(described.risk, Risk::Code);
-        assert_eq!(described.warnings, ["1 hidden character, 1 look-alike letter. It runs exactly as shown."]);
+        assert_eq!(
+            described.warnings,
+            ["1 hidden character, 1 look-alike letter. It runs exactly as shown."]
+        );
         let told = describe("Bash", &json!({"command": "ls", "description": "a\u{200B}b"}), CWD);
         assert_eq!(told.risk, Risk::Code);
     }
@@ -340,7 +370,10 @@ mod tests {
         let input = json!({"file_path": "/home/ines/quay/src/a.rs", "old_string": "a\r\nb\r\n", "new_string": "a\r\nc\r\n", "replace_all": true});
         let described = describe("Edit", &input, CWD);
         assert_eq!(described.title, "asks to edit src/a.rs");
-        assert_eq!(described.diff.as_deref(), Some("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"));
+        assert_eq!(
+            described.diff.as_deref(),
+            Some("--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n")
+        );
         assert_eq!((described.risk, fact(&described, "Line ends")), (Risk::Plain, Some("CRLF")));
         assert_eq!(fact(&described, "Where"), Some("every place it stands in the file"));
         let input = json!({"file_path": "src/a.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "\u{200B}"}]});
@@ -352,11 +385,13 @@ mod tests {
 
     #[test]
     fn a_write_says_where_and_what() {
-        let described = describe("Write", &json!({"file_path": "/home/ines/.zshrc", "content": "x\n"}), CWD);
+        let described =
+            describe("Write", &json!({"file_path": "/home/ines/.zshrc", "content": "x\n"}), CWD);
         assert_eq!(described.title, "asks to write /home/ines/.zshrc");
         assert_eq!((described.content.text.as_str(), described.risk), ("x\n", Risk::Care));
         assert_eq!(described.warnings, ["It changes what every shell runs at its start."]);
-        let plain = describe("Write", &json!({"file_path": "src/a.rs", "content": "⚠\u{FE0F}"}), CWD);
+        let plain =
+            describe("Write", &json!({"file_path": "src/a.rs", "content": "⚠\u{FE0F}"}), CWD);
         assert_eq!((plain.risk, plain.diff), (Risk::Plain, None));
     }
 
@@ -368,10 +403,21 @@ mod tests {
         assert_eq!(described.risk, Risk::Code);
         let broken = describe("Bash", &json!({"command": ["rm", "-rf", "/"]}), CWD);
         assert_eq!((broken.title.as_str(), broken.risk), ("asks to use Bash", Risk::Care));
-        assert_eq!(describe("WebFetch", &json!({"url": "https://example.org"}), CWD).risk, Risk::Care);
+        assert_eq!(
+            describe("WebFetch", &json!({"url": "https://example.org"}), CWD).risk,
+            Risk::Care
+        );
         assert_eq!(describe("Read", &json!({"file_path": "a.rs"}), CWD).risk, Risk::Plain);
         assert_eq!(describe("Grep", &json!({"pattern": "x"}), CWD).risk, Risk::Plain);
-        assert_eq!(describe("NotebookEdit", &json!({"notebook_path": "a.ipynb", "new_source": "x", "cell_id": "7"}), CWD).title, "asks to edit a cell of a.ipynb");
+        assert_eq!(
+            describe(
+                "NotebookEdit",
+                &json!({"notebook_path": "a.ipynb", "new_source": "x", "cell_id": "7"}),
+                CWD
+            )
+            .title,
+            "asks to edit a cell of a.ipynb"
+        );
         assert_eq!(describe("X\ny", &json!(null), "").title, "asks to use X⏎y");
     }
 

@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn the_order_of_keys_does_not_count_and_all_else_does() {
         let one = digest("Bash", &json!({"command": "ls", "z": [1, {"b": 1, "a": null}]}), "/p");
-        let other: Value = serde_json::from_str(r#"{"z":[1,{"a":null,"b":1}], "command":"ls"}"#).unwrap();
+        let other: Value =
+            serde_json::from_str(r#"{"z":[1,{"a":null,"b":1}], "command":"ls"}"#).unwrap();
         assert_eq!(one, digest("Bash", &other, "/p"));
         assert_eq!(one.len(), 64);
         assert_ne!(one, digest("Bash", &other, "/q"));

@@ -4,14 +4,44 @@ use super::{Finding, care, code};
 
 /// Files that a shell runs at its start.
 const PROFILES: &[&str] = &[
-    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile",
-    ".zlogin", ".kshrc", ".inputrc", "config.fish", ".envrc",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".kshrc",
+    ".inputrc",
+    "config.fish",
+    ".envrc",
 ];
 
 /// Folders and files that hold keys and logins.
-const LOGINS: &[&str] = &[".ssh", ".gnupg", ".aws", ".kube", ".netrc", ".npmrc", ".pypirc", ".docker", ".git-credentials"];
+const LOGINS: &[&str] = &[
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".kube",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".docker",
+    ".git-credentials",
+];
 
-const BUILDS: &[&str] = &[".github", ".gitlab-ci.yml", ".circleci", ".gitea", ".forgejo", "jenkinsfile", ".woodpecker", ".buildkite"];
+const BUILDS: &[&str] = &[
+    ".github",
+    ".gitlab-ci.yml",
+    ".circleci",
+    ".gitea",
+    ".forgejo",
+    "jenkinsfile",
+    ".woodpecker",
+    ".buildkite",
+];
 
 const AGENT: &[&str] = &[".claude", ".claude.json", ".mcp.json", ".codex", ".vigie"];
 
@@ -31,7 +61,10 @@ pub(super) fn write_to(path: &str, cwd: &str) -> Option<Finding> {
 /// What a read of `path` deserves saying.
 pub(super) fn read_of(path: &str, cwd: &str) -> Option<Finding> {
     let parts: Vec<String> = path.split('/').map(str::to_lowercase).collect();
-    if parts.iter().any(|part| LOGINS.contains(&part.as_str()) || part == ".env" || part.starts_with(".env.")) {
+    if parts
+        .iter()
+        .any(|part| LOGINS.contains(&part.as_str()) || part == ".env" || part.starts_with(".env."))
+    {
         return Some(care("reads keys or logins"));
     }
     is_outside(path, cwd).then(|| care("reads outside its folder"))
@@ -59,7 +92,9 @@ fn secret_part(path: &str) -> Option<Finding> {
 
 /// A block device by the usual names.
 pub(super) fn is_disk(path: &str) -> bool {
-    const DISKS: &[&str] = &["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "dm-", "md", "loop"];
+    const DISKS: &[&str] = &[
+        "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "mapper/", "dm-", "md", "loop",
+    ];
     path.strip_prefix("/dev/").is_some_and(|name| DISKS.iter().any(|disk| name.starts_with(disk)))
 }
 
@@ -97,7 +132,9 @@ mod tests {
         for ordinary in ["src/a.rs", "/home/ines/quay/x", "./a/../b", "/dev/null", ""] {
             assert_eq!(words(ordinary), None, "{ordinary}");
         }
-        for outside in ["../x", "/home/ines/quay-2/x", "~/x", "$HOME/x", "/etc/hosts", "src/../../x"] {
+        for outside in
+            ["../x", "/home/ines/quay-2/x", "~/x", "$HOME/x", "/etc/hosts", "src/../../x"]
+        {
             assert_eq!(words(outside), Some("writes outside its folder"), "{outside}");
         }
         assert_eq!(words(".GIT/hooks/pre-commit"), Some("changes git's own files"));

@@ -15,7 +15,9 @@ const STOPS: Finding = care("stops other programs");
 /// `-rf` holds `r`; `--recursive` does not count here.
 pub(super) fn is_cluster(word: &str, letter: char) -> bool {
     word.strip_prefix('-').is_some_and(|flags| {
-        !flags.starts_with('-') && flags.chars().all(|c| c.is_ascii_alphanumeric()) && flags.contains(letter)
+        !flags.starts_with('-')
+            && flags.chars().all(|c| c.is_ascii_alphanumeric())
+            && flags.contains(letter)
     })
 }
 
@@ -23,7 +25,8 @@ pub(super) fn is_cluster(word: &str, letter: char) -> bool {
 fn has(words: &[&str], letter: char, long: &str) -> bool {
     words.iter().any(|word| {
         let begun = word.strip_prefix("--").map(|name| name.split('=').next().unwrap_or(name));
-        is_cluster(word, letter) || begun.is_some_and(|name| name.len() >= 3 && long.starts_with(name))
+        is_cluster(word, letter)
+            || begun.is_some_and(|name| name.len() >= 3 && long.starts_with(name))
     })
 }
 
@@ -45,41 +48,78 @@ pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
         "shred" | "srm" | "wipe" => Some(DELETES),
         "find" | "fd" if any(words, &["-delete"]) => Some(DELETES),
         "git" => git(words),
-        "dd" if words.iter().any(|word| word.starts_with("of=")) => Some(code("overwrites a file or disk")),
+        "dd" if words.iter().any(|word| word.starts_with("of=")) => {
+            Some(code("overwrites a file or disk"))
+        }
         _ if name.starts_with("mkfs") => Some(code("overwrites a disk")),
-        "fdisk" | "sfdisk" | "parted" | "wipefs" | "sgdisk" | "gdisk" | "mkswap" | "lvremove" | "vgremove" | "pvremove"
-        | "cryptsetup" | "blkdiscard" | "diskutil" | "format" => Some(code("overwrites a disk")),
-        "zfs" | "zpool" | "btrfs" if any(words, &["destroy", "rollback", "delete"]) => Some(code("overwrites a disk")),
+        "fdisk" | "sfdisk" | "parted" | "wipefs" | "sgdisk" | "gdisk" | "mkswap" | "lvremove"
+        | "vgremove" | "pvremove" | "cryptsetup" | "blkdiscard" | "diskutil" | "format" => {
+            Some(code("overwrites a disk"))
+        }
+        "zfs" | "zpool" | "btrfs" if any(words, &["destroy", "rollback", "delete"]) => {
+            Some(code("overwrites a disk"))
+        }
         "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" if has(words, 'R', "recursive") => {
             Some(code("changes who may use many files"))
         }
         "truncate" => Some(care("empties files")),
         "mv" | "cp" if any(words, &["/dev/null"]) => Some(DELETES),
-        "rsync" if words.iter().any(|word| word.starts_with("--del") || *word == "--remove-source-files") => Some(DELETES),
+        "rsync"
+            if words
+                .iter()
+                .any(|word| word.starts_with("--del") || *word == "--remove-source-files") =>
+        {
+            Some(DELETES)
+        }
         "sudo" | "doas" | "su" | "pkexec" | "runuser" => Some(code("runs as another user")),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some(code("stops the machine")),
         "init" | "telinit" if any(words, &["0", "6"]) => Some(code("stops the machine")),
-        "systemctl" | "launchctl" | "service" => Some(
-            if any(words, &["poweroff", "reboot", "halt", "kexec"]) { code("stops the machine") } else { STOPS },
-        ),
+        "systemctl" | "launchctl" | "service" => {
+            Some(if any(words, &["poweroff", "reboot", "halt", "kexec"]) {
+                code("stops the machine")
+            } else {
+                STOPS
+            })
+        }
         "kill" if any(words, &["-1"]) && words.len() > 1 => Some(code("stops every program")),
         "kill" | "pkill" | "killall" => Some(STOPS),
-        "crontab" => Some(if has(words, 'r', "remove") { code("deletes the timetable") } else { care("changes the timetable") }),
-        "terraform" | "tofu" | "terragrunt" | "pulumi" | "cdk" | "vagrant" | "eksctl" | "sst" => infrastructure(words),
-        "kubectl" | "oc" | "k" => Some(if any(words, &["delete", "drain", "replace"]) { DELETES_CLOUD } else { NETWORK }),
-        "helm" => Some(if any(words, &["uninstall", "delete", "rollback"]) { DELETES_CLOUD } else { NETWORK }),
+        "crontab" => Some(if has(words, 'r', "remove") {
+            code("deletes the timetable")
+        } else {
+            care("changes the timetable")
+        }),
+        "terraform" | "tofu" | "terragrunt" | "pulumi" | "cdk" | "vagrant" | "eksctl" | "sst" => {
+            infrastructure(words)
+        }
+        "kubectl" | "oc" | "k" => {
+            Some(if any(words, &["delete", "drain", "replace"]) { DELETES_CLOUD } else { NETWORK })
+        }
+        "helm" => Some(if any(words, &["uninstall", "delete", "rollback"]) {
+            DELETES_CLOUD
+        } else {
+            NETWORK
+        }),
         "docker" | "podman" | "docker-compose" | "nerdctl" => containers(words),
         "dropdb" | "dropuser" => Some(DELETES_RECORDS),
-        "redis-cli" if words.iter().any(|word| word.to_lowercase().starts_with("flush")) => Some(DELETES_RECORDS),
-        "aws" | "gcloud" | "az" | "doctl" | "gsutil" | "s3cmd" | "flyctl" | "fly" | "heroku" | "vercel" | "wrangler" => cloud(words),
+        "redis-cli" if words.iter().any(|word| word.to_lowercase().starts_with("flush")) => {
+            Some(DELETES_RECORDS)
+        }
+        "aws" | "gcloud" | "az" | "doctl" | "gsutil" | "s3cmd" | "flyctl" | "fly" | "heroku"
+        | "vercel" | "wrangler" => cloud(words),
         "gh" | "glab" => Some(if any(words, &["delete"]) { DELETES_CLOUD } else { NETWORK }),
-        "npm" | "pnpm" | "yarn" | "cargo" | "gem" | "twine" | "poetry" | "uv" | "mvn" | "gradle" | "dotnet" | "pip" | "pip3"
-        | "pipx" | "brew" | "apt" | "apt-get" | "dnf" | "yum" | "pacman" | "apk" | "snap" | "go" => packages(verb, object),
-        "curl" | "wget" | "http" | "https" | "xh" => Some(if sends(words) { care("sends data over the network") } else { NETWORK }),
-        "ssh" | "scp" | "sftp" | "rsync" | "ftp" | "nc" | "ncat" | "netcat" | "telnet" | "socat" | "mosh" | "rclone" => Some(NETWORK),
+        "npm" | "pnpm" | "yarn" | "cargo" | "gem" | "twine" | "poetry" | "uv" | "mvn"
+        | "gradle" | "dotnet" | "pip" | "pip3" | "pipx" | "brew" | "apt" | "apt-get" | "dnf"
+        | "yum" | "pacman" | "apk" | "snap" | "go" => packages(verb, object),
+        "curl" | "wget" | "http" | "https" | "xh" => {
+            Some(if sends(words) { care("sends data over the network") } else { NETWORK })
+        }
+        "ssh" | "scp" | "sftp" | "rsync" | "ftp" | "nc" | "ncat" | "netcat" | "telnet"
+        | "socat" | "mosh" | "rclone" => Some(NETWORK),
         "mail" | "sendmail" | "mutt" => Some(care("sends data over the network")),
         "iptables" | "nft" | "ufw" => Some(care("changes what the network lets through")),
-        "useradd" | "userdel" | "usermod" | "passwd" | "visudo" => Some(code("changes who may log in")),
+        "useradd" | "userdel" | "usermod" | "passwd" | "visudo" => {
+            Some(code("changes who may log in"))
+        }
         "vigie" => Some(care("steers Vigie itself")),
         _ => None,
     }
@@ -87,11 +127,17 @@ pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
 
 fn removal(name: &str, words: &[&str]) -> Option<Finding> {
     let wide = words.iter().any(|word| word.contains(['*', '?', '[', '$', '{', '~']));
-    if has(words, 'r', "recursive") || has(words, 'R', "recursive") || has(words, 'f', "force") || wide {
+    if has(words, 'r', "recursive")
+        || has(words, 'R', "recursive")
+        || has(words, 'f', "force")
+        || wide
+    {
         return Some(DELETES);
     }
     let named = words.iter().any(|word| !word.starts_with('-'));
-    named.then(|| if name == "rmdir" { care("removes empty folders") } else { care("deletes single files") })
+    named.then(|| {
+        if name == "rmdir" { care("removes empty folders") } else { care("deletes single files") }
+    })
 }
 
 fn git(words: &[&str]) -> Option<Finding> {
@@ -99,8 +145,12 @@ fn git(words: &[&str]) -> Option<Finding> {
         return Some(code("runs a command through git's settings"));
     }
     let mut rest = words;
-    while let Some((first, behind)) = rest.split_first().filter(|(first, _)| first.starts_with('-')) {
-        let takes_one = matches!(*first, "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path");
+    while let Some((first, behind)) = rest.split_first().filter(|(first, _)| first.starts_with('-'))
+    {
+        let takes_one = matches!(
+            *first,
+            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
+        );
         rest = if takes_one { behind.get(1..).unwrap_or_default() } else { behind };
     }
     let (verb, rest) = rest.split_first()?;
@@ -109,21 +159,37 @@ fn git(words: &[&str]) -> Option<Finding> {
     match *verb {
         "push" => {
             let all = any(rest, &["--mirror", "--prune"]) || has(rest, 'd', "delete");
-            let refs = rest.iter().any(|word| word.starts_with(['+', ':']) || word.starts_with("--force"));
+            let refs =
+                rest.iter().any(|word| word.starts_with(['+', ':']) || word.starts_with("--force"));
             Some(if force || all || refs { REWRITES } else { PUBLISHES })
         }
         "reset" if any(rest, &["--hard", "--merge", "--keep"]) => Some(ERASES_HISTORY),
         "clean" if !has(rest, 'n', "dry-run") || force => Some(DELETES),
-        "checkout" | "switch" if force || any(rest, &["--", ".", "--discard-changes"]) => Some(ERASES_HISTORY),
-        "restore" if !any(rest, &["--staged", "-S"]) || any(rest, &["--worktree", "-W"]) => Some(ERASES_HISTORY),
-        "branch" if rest.iter().any(|word| is_cluster(word, 'D')) || (force && has(rest, 'd', "delete")) => Some(ERASES_HISTORY),
+        "checkout" | "switch" if force || any(rest, &["--", ".", "--discard-changes"]) => {
+            Some(ERASES_HISTORY)
+        }
+        "restore" if !any(rest, &["--staged", "-S"]) || any(rest, &["--worktree", "-W"]) => {
+            Some(ERASES_HISTORY)
+        }
+        "branch"
+            if rest.iter().any(|word| is_cluster(word, 'D'))
+                || (force && has(rest, 'd', "delete")) =>
+        {
+            Some(ERASES_HISTORY)
+        }
         "stash" if matches!(object, "drop" | "clear") => Some(ERASES_HISTORY),
         "reflog" if matches!(object, "expire" | "delete") => Some(ERASES_HISTORY),
         "gc" if rest.iter().any(|word| word.starts_with("--prune")) => Some(ERASES_HISTORY),
         "filter-branch" | "filter-repo" | "prune" => Some(ERASES_HISTORY),
         "update-ref" if has(rest, 'd', "delete") => Some(ERASES_HISTORY),
-        "worktree" if object == "remove" => Some(if force { ERASES_HISTORY } else { care("removes a worktree") }),
-        "rm" => Some(if force || has(rest, 'r', "recursive") { DELETES } else { care("deletes single files") }),
+        "worktree" if object == "remove" => {
+            Some(if force { ERASES_HISTORY } else { care("removes a worktree") })
+        }
+        "rm" => Some(if force || has(rest, 'r', "recursive") {
+            DELETES
+        } else {
+            care("deletes single files")
+        }),
         "rebase" | "tag" | "branch" if rest.len() > 1 => Some(care("changes branches or tags")),
         "config" | "remote" if rest.len() > 1 => Some(care("changes git's own files")),
         "fetch" | "pull" | "clone" | "ls-remote" | "submodule" | "send-email" => Some(NETWORK),
@@ -132,9 +198,15 @@ fn git(words: &[&str]) -> Option<Finding> {
 }
 
 fn infrastructure(words: &[&str]) -> Option<Finding> {
-    let destroys = any(words, &["destroy", "-destroy", "--destroy", "delete", "remove", "rm", "taint"]);
-    let applies = any(words, &["apply", "up", "deploy", "import", "run-all", "provision", "reload"]);
-    if destroys { Some(DELETES_CLOUD) } else { applies.then_some(care("changes what runs elsewhere")) }
+    let destroys =
+        any(words, &["destroy", "-destroy", "--destroy", "delete", "remove", "rm", "taint"]);
+    let applies =
+        any(words, &["apply", "up", "deploy", "import", "run-all", "provision", "reload"]);
+    if destroys {
+        Some(DELETES_CLOUD)
+    } else {
+        applies.then_some(care("changes what runs elsewhere"))
+    }
 }
 
 fn containers(words: &[&str]) -> Option<Finding> {
@@ -143,7 +215,9 @@ fn containers(words: &[&str]) -> Option<Finding> {
     if removes || volumes {
         return Some(code("deletes containers, images or volumes"));
     }
-    let wide = words.iter().any(|word| word.starts_with("--privileged") || *word == "-v=/" || word.starts_with("/:"));
+    let wide = words
+        .iter()
+        .any(|word| word.starts_with("--privileged") || *word == "-v=/" || word.starts_with("/:"));
     if wide {
         return Some(code("gives a container the whole machine"));
     }
@@ -153,7 +227,12 @@ fn containers(words: &[&str]) -> Option<Finding> {
 fn cloud(words: &[&str]) -> Option<Finding> {
     const ENDS: &[&str] = &["delete", "terminate", "destroy", "remove", "purge", "deregister"];
     let ends = words.iter().any(|word| {
-        matches!(*word, "rm" | "rb" | "del") || ENDS.iter().any(|end| *word == *end || word.starts_with(&format!("{end}-")) || word.ends_with(&format!(":{end}")))
+        matches!(*word, "rm" | "rb" | "del")
+            || ENDS.iter().any(|end| {
+                *word == *end
+                    || word.starts_with(&format!("{end}-"))
+                    || word.ends_with(&format!(":{end}"))
+            })
     });
     Some(if ends { DELETES_CLOUD } else { NETWORK })
 }
@@ -171,11 +250,26 @@ fn packages(verb: &str, object: &str) -> Option<Finding> {
 
 /// Whether a request carries something out, or asks for a change.
 fn sends(words: &[&str]) -> bool {
-    let verb = |word: &str| matches!(word.to_ascii_uppercase().as_str(), "POST" | "PUT" | "PATCH" | "DELETE");
+    let verb = |word: &str| {
+        matches!(word.to_ascii_uppercase().as_str(), "POST" | "PUT" | "PATCH" | "DELETE")
+    };
     words.iter().any(|word| {
         verb(word)
             || word.get(..2) == Some("-X") && word.get(2..).is_some_and(verb)
-            || ["-d", "-F", "-T", "--data", "--form", "--json", "--upload", "--post", "--request=", "--body"].iter().any(|flag| word.starts_with(flag))
+            || [
+                "-d",
+                "-F",
+                "-T",
+                "--data",
+                "--form",
+                "--json",
+                "--upload",
+                "--post",
+                "--request=",
+                "--body",
+            ]
+            .iter()
+            .any(|flag| word.starts_with(flag))
     })
 }
 
@@ -183,9 +277,14 @@ fn sends(words: &[&str]) -> bool {
 pub(super) fn targets<'a>(name: &str, words: &[&'a str]) -> Vec<&'a str> {
     let plain = words.iter().copied().filter(|word| !word.starts_with('-'));
     match name {
-        "tee" | "touch" | "mkdir" | "truncate" | "rm" | "rmdir" | "unlink" | "chmod" | "chown" | "mv" => plain.collect(),
+        "tee" | "touch" | "mkdir" | "truncate" | "rm" | "rmdir" | "unlink" | "chmod" | "chown"
+        | "mv" => plain.collect(),
         "cp" | "ln" | "install" | "rsync" | "scp" => plain.last().into_iter().collect(),
-        "sed" | "perl" if words.iter().any(|word| is_cluster(word, 'i') || word.starts_with("-i") || word.starts_with("--in-place")) => {
+        "sed" | "perl"
+            if words.iter().any(|word| {
+                is_cluster(word, 'i') || word.starts_with("-i") || word.starts_with("--in-place")
+            }) =>
+        {
             plain.skip(1).collect()
         }
         "curl" | "wget" => words
@@ -202,11 +301,40 @@ pub(super) fn targets<'a>(name: &str, words: &[&'a str]) -> Vec<&'a str> {
 /// What an interpreter's program text does.
 pub(super) fn program_text(text: &str) -> Option<Finding> {
     const REMOVES: &[&str] = &[
-        "rmtree", "os.remove", "os.unlink", "unlink(", "unlink ", ".unlink", "rmsync", "rmdirsync", "fs.rm", "remove_dir", "removedirs", "rm_rf", "rm_r",
-        "file.delete", "remove_tree", "rm -r", "rm -f", "os.rmdir", "deno.remove", "rimraf",
+        "rmtree",
+        "os.remove",
+        "os.unlink",
+        "unlink(",
+        "unlink ",
+        ".unlink",
+        "rmsync",
+        "rmdirsync",
+        "fs.rm",
+        "remove_dir",
+        "removedirs",
+        "rm_rf",
+        "rm_r",
+        "file.delete",
+        "remove_tree",
+        "rm -r",
+        "rm -f",
+        "os.rmdir",
+        "deno.remove",
+        "rimraf",
     ];
-    const RUNS: &[&str] = &["os.system", "subprocess", "child_process", "popen", "exec(", "system(", "execsync", "spawn", "pty."];
-    const NET: &[&str] = &["requests.", "urllib", "http.client", "socket", "fetch(", "net::http", "axios"];
+    const RUNS: &[&str] = &[
+        "os.system",
+        "subprocess",
+        "child_process",
+        "popen",
+        "exec(",
+        "system(",
+        "execsync",
+        "spawn",
+        "pty.",
+    ];
+    const NET: &[&str] =
+        &["requests.", "urllib", "http.client", "socket", "fetch(", "net::http", "axios"];
     let text = text.to_lowercase();
     let holds = |of: &[&str]| of.iter().any(|word| text.contains(word));
     if holds(REMOVES) {
@@ -221,8 +349,18 @@ pub(super) fn program_text(text: &str) -> Option<Finding> {
 /// What is said in any word of the script: queries and tricks that no program's name gives away.
 pub(super) fn anywhere(text: &str) -> Option<Finding> {
     let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
-    const QUERIES: &[&str] =
-        &["drop table", "drop database", "drop schema", "drop index", "drop view", "truncate table", "delete from", "dropdatabase(", "deletemany(", ".drop()"];
+    const QUERIES: &[&str] = &[
+        "drop table",
+        "drop database",
+        "drop schema",
+        "drop index",
+        "drop view",
+        "truncate table",
+        "delete from",
+        "dropdatabase(",
+        "deletemany(",
+        ".drop()",
+    ];
     if QUERIES.iter().any(|query| text.contains(query)) {
         return Some(DELETES_RECORDS);
     }

@@ -177,10 +177,15 @@ impl Reader {
     }
 
     fn number(&mut self, base: u32, most: usize) -> Option<char> {
-        let digits: Vec<u32> =
-            self.chars[self.at.min(self.chars.len())..].iter().take(most).map_while(|c| c.to_digit(base)).collect();
+        let digits: Vec<u32> = self.chars[self.at.min(self.chars.len())..]
+            .iter()
+            .take(most)
+            .map_while(|c| c.to_digit(base))
+            .collect();
         self.at += digits.len();
-        char::from_u32(digits.into_iter().fold(0_u32, |n, digit| n.wrapping_mul(base).wrapping_add(digit)))
+        char::from_u32(
+            digits.into_iter().fold(0_u32, |n, digit| n.wrapping_mul(base).wrapping_add(digit)),
+        )
     }
 
     fn backtick(&mut self) {
@@ -265,7 +270,9 @@ mod tests {
         read(text)
             .commands
             .iter()
-            .map(|command| command.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join("|"))
+            .map(|command| {
+                command.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join("|")
+            })
             .collect()
     }
 

@@ -132,7 +132,8 @@ mod tests {
         for c in "\r\u{0}\u{7f}\u{85}\u{ad}\u{115F}\u{1160}\u{3164}\u{FFA0}\u{2800}\u{FE0F}\u{E0101}\u{E0041}\u{2066}\u{61C}\u{FEFF}\u{2028}".chars() {
             assert_eq!(shown(&c.to_string()), (format!("⟦U+{:04X}⟧", u32::from(c)), 1, 0));
         }
-        for text in ["⚠\u{FE0F} ❤\u{FE0F}", "1\u{FE0F}\u{20E3}", "👩\u{200D}💻 🏳\u{FE0F}\u{200D}🌈"] {
+        for text in ["⚠\u{FE0F} ❤\u{FE0F}", "1\u{FE0F}\u{20E3}", "👩\u{200D}💻 🏳\u{FE0F}\u{200D}🌈"]
+        {
             assert_eq!(shown(text), (text.into(), 0, 0), "a picture");
         }
         assert_eq!(shown("⚠\u{FE0F}\u{FE0F}a\u{200D}b").1, 2, "more than the picture takes");
