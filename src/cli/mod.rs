@@ -2,6 +2,7 @@
 
 mod answer;
 mod args;
+pub mod attach;
 mod completions;
 mod doctor;
 mod down;
@@ -13,6 +14,7 @@ mod new;
 mod out;
 mod plain;
 mod screen;
+mod see;
 mod send;
 mod sessions;
 mod status;
@@ -118,6 +120,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Sessions { all } => sessions::run(all, desk).await,
         Command::Waiting => waiting::run(desk).await,
         Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
+        Command::Attach { name } => see::run(&name, desk).await,
         Command::Screen { name } => screen::run(&name, desk).await,
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,

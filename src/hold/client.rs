@@ -75,6 +75,9 @@ fn broken(source: io::Error) -> LinkError {
 /// [`LinkError::NotStarted`] with the holder's own reason.
 pub async fn spawn(binary: &Path, folder: &Path, spec: &Spec) -> Result<(), LinkError> {
     let unusable = |source| LinkError::Folder { folder: folder.to_owned(), source };
+    if alive(folder) {
+        return Err(LinkError::NotStarted { why: "it has a holder already".into() });
+    }
     let log = prepare(folder, spec).map_err(unusable)?;
     let mut command = tokio::process::Command::new(binary);
     command

@@ -96,3 +96,105 @@ fn knows_token(headers: &HeaderMap, token: &str) -> bool {
     let expected = format!("Bearer {token}");
     bool::from(given.ct_eq(expected.as_bytes()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
+        time::timeout,
+    };
+
+    const DEADLINE: Duration = Duration::from_secs(10);
+
+    struct Running {
+        address: HookAddress,
+        calls: mpsc::Receiver<HookCall>,
+        _server: tokio::task::JoinSet<()>,
+    }
+
+    impl Running {
+        async fn start() -> Self {
+            let (address, calls, serve) = listen().await.unwrap().split();
+            let mut server = tokio::task::JoinSet::new();
+            server.spawn(serve);
+            Self { address, calls, _server: server }
+        }
+
+        async fn post(&self, path: &str, token: &str, body: &str) -> TcpStream {
+            let host = self.address.url.strip_prefix("http://").unwrap();
+            let host = host.strip_suffix("/hook").unwrap();
+            let mut stream = TcpStream::connect(host).await.unwrap();
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\n\
+                 content-type: application/json\r\ncontent-length: {}\r\n\
+                 connection: close\r\n\r\n",
+                body.len()
+            );
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let _ = stream.write_all(body.as_bytes()).await; // a refusal may come before the end
+            stream
+        }
+
+        async fn call(&mut self) -> HookCall {
+            timeout(DEADLINE, self.calls.recv()).await.unwrap().unwrap()
+        }
+    }
+
+    async fn answer(mut stream: TcpStream) -> String {
+        let mut text = Vec::new();
+        let _ = timeout(DEADLINE, stream.read_to_end(&mut text)).await.unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_call_waits_for_its_answer() {
+        let mut hooks = Running::start().await;
+        let token = hooks.address.token.clone();
+        let stream = hooks.post("/hook", &token, r#"{"hook":"Stop"}"#).await;
+        let call = hooks.call().await;
+        assert_eq!(call.event["hook"], "Stop");
+        assert!(call.reply.answer(serde_json::json!({"yes": 1})));
+        let answer = answer(stream).await;
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with(r#"{"yes":1}"#), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn no_decision_is_an_empty_answer() {
+        let mut hooks = Running::start().await;
+        let token = hooks.address.token.clone();
+        let stream = hooks.post("/hook", &token, "{}").await;
+        drop(hooks.call().await);
+        assert!(answer(stream).await.ends_with("\r\n\r\n{}"));
+    }
+
+    #[tokio::test]
+    async fn the_adapter_learns_that_the_agent_hung_up() {
+        let mut hooks = Running::start().await;
+        let token = hooks.address.token.clone();
+        let stream = hooks.post("/hook", &token, "{}").await;
+        let mut call = hooks.call().await;
+        drop(stream);
+        timeout(DEADLINE, call.reply.gone()).await.unwrap();
+        assert!(!call.reply.answer(serde_json::json!({})));
+    }
+
+    #[tokio::test]
+    async fn strangers_and_nonsense_reach_nobody() {
+        let mut hooks = Running::start().await;
+        let token = hooks.address.token.clone();
+        let large = format!("\"{}\"", "x".repeat(BODY));
+        for (path, token, body, status) in [
+            ("/hook", "wrong", "{}", "401"),
+            ("/other", token.as_str(), "{}", "404"),
+            ("/hook", token.as_str(), "no json", "400"),
+            ("/hook", token.as_str(), large.as_str(), "413"),
+        ] {
+            let answer = answer(hooks.post(path, token, body).await).await;
+            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path} {answer}");
+        }
+        assert!(hooks.calls.try_recv().is_err());
+    }
+}

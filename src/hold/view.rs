@@ -34,6 +34,8 @@ const FAREWELL: Duration = Duration::from_secs(60);
 const FRAME_TIME: Duration = Duration::from_millis(40);
 /// Typed bytes that wait for a program that does not read; then the viewer's terminal waits.
 const TYPED_AHEAD: usize = 1 << 20;
+/// For what was typed before leaving to get into the terminal.
+const LAST_KEYS: Duration = Duration::from_secs(1);
 /// Output sent at once.
 const PART: usize = 64 << 10;
 
@@ -166,25 +168,42 @@ async fn within(time: Duration, write: impl Future<Output = io::Result<()>>) -> 
     timeout(time, write).await.map_err(|_| io::ErrorKind::TimedOut)?
 }
 
-/// Takes what the viewer types until it leaves.
+/// Takes what the viewer types until it leaves, and types what it left unwritten.
 async fn typing(
     read: BufReader<OwnedReadHalf>,
     place: &Place,
     resized: &watch::Sender<Size>,
 ) -> io::Result<()> {
+    let mut waiting = Vec::new();
+    let mut writing = None;
+    type_until_left(read, place, resized, &mut waiting, &mut writing).await?;
+    let rest = async {
+        if let Some(writing) = writing {
+            writing.await?;
+        }
+        place.shared.pty.keys.write(waiting).await
+    };
+    within(LAST_KEYS, rest).await
+}
+
+async fn type_until_left(
+    read: BufReader<OwnedReadHalf>,
+    place: &Place,
+    resized: &watch::Sender<Size>,
+    waiting: &mut Vec<u8>,
+    writing: &mut Option<Writing>,
+) -> io::Result<()> {
     let mut frames = FramedRead::new(read, frames());
     let mut sorter = Sorter::default();
-    let mut waiting = Vec::new();
-    let mut writing: Option<Writing> = None;
     loop {
         // A program that does not read keeps the keys here, and leaving stays possible.
         if writing.is_none() && !waiting.is_empty() {
-            let (keys, bytes) = (place.shared.pty.keys.clone(), std::mem::take(&mut waiting));
-            writing = Some(Box::pin(async move { keys.write(bytes).await }));
+            let (keys, bytes) = (place.shared.pty.keys.clone(), std::mem::take(waiting));
+            *writing = Some(Box::pin(async move { keys.write(bytes).await }));
         }
         let read = tokio::select! {
-            written = finished(&mut writing) => {
-                writing = None;
+            written = finished(writing) => {
+                *writing = None;
                 written?;
                 continue;
             }
