@@ -79,7 +79,7 @@ pub enum Command {
         #[arg(required = true, value_name = "CHOICE")]
         choice: Vec<String>,
     },
-    /// Show a session here, live, and type into it; Ctrl-\\ twice leaves it
+    /// Show a session here, live, and type into it; Ctrl-\ twice leaves it
     Attach { name: String },
     /// Print a session's screen
     Screen { name: String },
