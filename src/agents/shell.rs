@@ -347,7 +347,7 @@ fn ends_in_prompt(screen: &Screen, ends: &str) -> bool {
     screen.lines().last().is_some_and(|line| line.ends_with(ends.trim_end()))
 }
 
-/// The process group that gets what is typed: field 8 of proc_pid_stat(5).
+/// The process group that gets what is typed: `tpgid` in `proc_pid_stat(5)`.
 fn foreground(leader: u32) -> Option<Pid> {
     let stat = std::fs::read_to_string(format!("/proc/{leader}/stat")).ok()?;
     let group = stat[stat.rfind(')')? + 1..].split_ascii_whitespace().nth(5)?;

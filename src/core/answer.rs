@@ -266,7 +266,7 @@ fn denial(said: &Said<'_>, words: &Words) -> Option<Reading> {
 
 /// One word that a slip of the finger keeps from being an answer. Short words have too many neighbours.
 fn nearly(text: &str, words: &Words) -> Option<Reading> {
-    if text.contains(' ') || text.chars().count() < 4 {
+    if !text.chars().all(|c| c.is_alphabetic() || c == '\'') || text.chars().count() < 4 {
         return None;
     }
     let long = |word: &&&'static str| word.chars().count() >= 4;

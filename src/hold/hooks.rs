@@ -4,11 +4,10 @@ use axum::{
     Router,
     body::Bytes,
     extract::{DefaultBodyLimit, State},
-    http::{HeaderMap, StatusCode, header::AUTHORIZATION},
+    http::{HeaderMap, HeaderValue, StatusCode, header::AUTHORIZATION},
     response::{IntoResponse, Json, Response},
     routing::post,
 };
-use rand::RngCore;
 use std::{io, sync::Arc};
 use subtle::ConstantTimeEq;
 use tokio::{
@@ -43,9 +42,7 @@ pub(crate) struct Listening {
 pub(crate) async fn listen() -> io::Result<Listening> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("http://{}/hook", listener.local_addr()?);
-    let mut random = [0; 32];
-    rand::rng().fill_bytes(&mut random);
-    let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = format!("{:032x}{:032x}", rand::random::<u128>(), rand::random::<u128>());
     let (calls, inbox) = mpsc::channel(QUEUE);
     let hooks = Hooks { calls, open: Arc::new(Semaphore::new(OPEN)), token: token.as_str().into() };
     let router = Router::new()
@@ -92,7 +89,7 @@ async fn hook(State(hooks): State<Hooks>, headers: HeaderMap, body: Bytes) -> Re
 }
 
 fn knows_token(headers: &HeaderMap, token: &str) -> bool {
-    let given = headers.get(AUTHORIZATION).map(|value| value.as_bytes()).unwrap_or_default();
+    let given = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes).unwrap_or_default();
     let expected = format!("Bearer {token}");
     bool::from(given.ct_eq(expected.as_bytes()))
 }

@@ -53,8 +53,9 @@ pub enum HoldError {
 ///
 /// # Errors
 /// Also written to the folder, for whoever started the process.
-pub fn run(folder: PathBuf) -> Result<ExitCode, HoldError> {
-    let held = hold(&folder);
+pub fn run(folder: impl AsRef<Path>) -> Result<ExitCode, HoldError> {
+    let folder = folder.as_ref();
+    let held = hold(folder);
     if let Err(error) = &held {
         let _ = private(&folder.join(FAILED)).and_then(|mut file| write!(file, "{}", chain(error)));
     }

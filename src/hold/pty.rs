@@ -154,9 +154,11 @@ fn start_writer(mut writer: Box<dyn Write + Send>) -> io::Result<Keys> {
         while let Some((bytes, done)) = inbox.blocking_recv() {
             let mut pieces = bytes.chunks(PIECE);
             // A caller that stopped waiting (an interrupt came) must not type the rest.
-            let result = pieces.try_for_each(|piece| match done.is_closed() {
-                true => Err(io::ErrorKind::Interrupted.into()),
-                false => writer.write_all(piece),
+            let result = pieces.try_for_each(|piece| {
+                if done.is_closed() {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+                writer.write_all(piece)
             });
             let _ = done.send(result);
         }

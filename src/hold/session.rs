@@ -2,7 +2,11 @@
 //! socket, carries out what is the holder's own business (end, kill), and leaves last.
 
 use nix::sys::signal::Signal;
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{mpsc, oneshot, watch},
@@ -15,7 +19,7 @@ use super::{
     clock, environment, hooks,
     journal::{Journal, Written},
     orders::Taken,
-    process::{HoldError, private},
+    process::{HoldError, LOCK, private},
     protocol,
     pty::Pty,
     record::Recording,
@@ -98,8 +102,16 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         .map_err(|source| HoldError::System { what: "introduce itself", source })?;
 
     let ending = Ending { pty: pty.clone(), exited, reports: reports.clone(), written, closing };
-    let session =
-        Session { undertaker: Undertaker::new(pty.pid), taken, to_adapter, reports, exit, work };
+    let session = Session {
+        folder: folder.to_owned(),
+        forgotten: false,
+        undertaker: Undertaker::new(pty.pid),
+        taken,
+        to_adapter,
+        reports,
+        exit,
+        work,
+    };
     session.run(orders, signals, ending.run(adapter_gone, server_left)).await;
     Ok(())
 }
@@ -153,6 +165,8 @@ async fn adapter(
 
 /// The owner of what the session does on its own behalf.
 struct Session {
+    folder: PathBuf,
+    forgotten: bool,
     undertaker: Undertaker,
     taken: Taken,
     to_adapter: mpsc::Sender<Order>,
@@ -183,6 +197,7 @@ impl Session {
                 _ = second.tick() => {
                     self.bury();
                     self.undertaker.orphans();
+                    self.end_when_forgotten();
                 }
                 Some(_) = self.work.join_next() => {}
             }
@@ -194,6 +209,15 @@ impl Session {
             && let Some(how) = self.undertaker.program()
         {
             self.exit.send_replace(Some(how));
+        }
+    }
+
+    /// Without its folder nobody finds the session any more, and it would run for ever.
+    fn end_when_forgotten(&mut self) {
+        if !self.forgotten && !self.folder.join(LOCK).exists() {
+            self.forgotten = true;
+            tracing::error!("the session's folder was removed, so the session ends");
+            self.work.spawn(terminate(Duration::ZERO));
         }
     }
 
@@ -223,10 +247,9 @@ impl Session {
     fn refuse(&mut self, what: OrderKind, why: &str) {
         let event = match what {
             OrderKind::Prompt { prompt, .. } => {
-                let why = match self.exit.borrow().is_some() {
-                    true => RefusedPrompt::Gone,
-                    false => RefusedPrompt::ByAgent { reason: why.into() },
-                };
+                let gone = self.exit.borrow().is_some();
+                let reason = || RefusedPrompt::ByAgent { reason: why.into() };
+                let why = if gone { RefusedPrompt::Gone } else { reason() };
                 AgentEvent::PromptRefused { prompt, why }
             }
             OrderKind::Answer { request, .. } => {

@@ -85,10 +85,9 @@ fn control(bytes: &[u8]) -> Option<(usize, Kind)> {
         (b'M', []) => return (bytes.len() >= length + 3).then_some((length + 3, Kind::Report)),
         (b'M' | b'm', [b'<', ..]) | (b'I' | b'O', []) => Kind::Report,
         (b'c' | b'u' | b'y' | b'n', _) if private => Kind::Answer,
-        (b'n' | b't', _) => Kind::Answer,
         // With 1 as its row this is the key F3 with modifiers, in all but the first line.
         (b'R', [b'1', b';', ..]) => Kind::Key,
-        (b'R', _) => Kind::Answer,
+        (b'n' | b't' | b'R', _) => Kind::Answer,
         (_, _) => Kind::Key,
     };
     Some((length, kind))

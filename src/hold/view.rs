@@ -29,7 +29,7 @@ use crate::agents::Size;
 /// gets the screen as it is when it comes back.
 const STALL: Duration = Duration::from_secs(5);
 /// A dropped viewer may still learn why, without holding anything up.
-const FAREWELL: Duration = Duration::from_secs(60);
+const FAREWELL: Duration = Duration::from_mins(1);
 /// Between two drawings for a terminal of another size.
 const FRAME_TIME: Duration = Duration::from_millis(40);
 /// Typed bytes that wait for a program that does not read; then the viewer's terminal waits.
@@ -150,15 +150,13 @@ pub(crate) async fn view(
             taken = timeout(STALL, &mut writing) => taken,
             left = &mut typed => return left,
         };
-        match taken {
-            Ok(written) => written?,
-            Err(_) => {
-                // From now on it is no viewer: the others need not mind its size.
-                place.leave();
-                within(FAREWELL, writing).await?;
-                break Closed::TooSlow;
-            }
-        }
+        let Ok(written) = taken else {
+            // From now on it is no viewer: the others need not mind its size.
+            place.leave();
+            within(FAREWELL, writing).await?;
+            break Closed::TooSlow;
+        };
+        written?;
     };
     place.leave();
     within(FAREWELL, write.write_all(&closed(&why))).await
@@ -174,14 +172,14 @@ async fn typing(
     place: &Place,
     resized: &watch::Sender<Size>,
 ) -> io::Result<()> {
-    let mut waiting = Vec::new();
+    let mut queue = Vec::new();
     let mut writing = None;
-    type_until_left(read, place, resized, &mut waiting, &mut writing).await?;
+    type_until_left(read, place, resized, &mut queue, &mut writing).await?;
     let rest = async {
         if let Some(writing) = writing {
             writing.await?;
         }
-        place.shared.pty.keys.write(waiting).await
+        place.shared.pty.keys.write(queue).await
     };
     within(LAST_KEYS, rest).await
 }
@@ -190,15 +188,15 @@ async fn type_until_left(
     read: BufReader<OwnedReadHalf>,
     place: &Place,
     resized: &watch::Sender<Size>,
-    waiting: &mut Vec<u8>,
+    queue: &mut Vec<u8>,
     writing: &mut Option<Writing>,
 ) -> io::Result<()> {
     let mut frames = FramedRead::new(read, frames());
     let mut sorter = Sorter::default();
     loop {
         // A program that does not read keeps the keys here, and leaving stays possible.
-        if writing.is_none() && !waiting.is_empty() {
-            let (keys, bytes) = (place.shared.pty.keys.clone(), std::mem::take(waiting));
+        if writing.is_none() && !queue.is_empty() {
+            let (keys, bytes) = (place.shared.pty.keys.clone(), std::mem::take(queue));
             *writing = Some(Box::pin(async move { keys.write(bytes).await }));
         }
         let read = tokio::select! {
@@ -207,16 +205,16 @@ async fn type_until_left(
                 written?;
                 continue;
             }
-            read = frames.next(), if waiting.len() < TYPED_AHEAD => read,
+            read = frames.next(), if queue.len() < TYPED_AHEAD => read,
         };
         let Some(read) = read.transpose()? else { return Ok(()) };
         match read.split_first() {
             Some((&INPUT, bytes)) => {
-                let sorted = sorter.sort(bytes, place.shared.viewers.answers(place.id));
-                if sorted.typed {
+                let input = sorter.sort(bytes, place.shared.viewers.answers(place.id));
+                if input.typed {
                     place.shared.last_key.send_replace(Some(clock::now()));
                 }
-                waiting.extend(sorted.keep);
+                queue.extend(input.keep);
             }
             Some((&RESIZE, &[c1, c2, r1, r2])) => {
                 let columns = u16::from_be_bytes([c1, c2]);

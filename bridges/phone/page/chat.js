@@ -2,7 +2,7 @@
 import { announce, dayName, dayOf, el, icon, settle } from "./dom.js";
 import { message, summary, unsent } from "./message.js";
 import { composer, stateOf } from "./composer.js";
-import { MAIN, keyOf, model, number, older, openLog, post, threadOf } from "./model.js";
+import { MAIN, keyOf, model, number, older, openLog, post, threadOf, trim } from "./model.js";
 import { drop, pending, retry, survives } from "./outbox.js";
 import { isLive } from "./live.js";
 
@@ -10,6 +10,8 @@ const log = document.getElementById("log");
 const dock = document.getElementById("dock");
 const title = document.getElementById("talk-title");
 const about = document.getElementById("talk-about");
+// Messages kept of a chat at its end, and of those that are not shown: a page may stay open for weeks.
+const [LONGEST, KEPT, KEPT_ELSEWHERE] = [600, 300, 50];
 const NEAR = 120; // px from the end that still count as the end
 
 let current = null; // { key, nodes, writer, firstNew, fresh, problem }
@@ -25,9 +27,11 @@ const toEnd = () => {
 
 export const act = {
   reply: (it) => {
-    if (current?.key !== keyOf(it.thread)) location.hash = linkTo(keyOf(it.thread));
-    // After the chat is shown, which the changed address does.
-    setTimeout(() => current?.writer?.reply(it));
+    const begin = () => current?.writer?.reply(it);
+    const there = linkTo(keyOf(it.thread));
+    if (location.hash === there) return begin();
+    addEventListener("hashchange", begin, { once: true }); // by then the chat is shown
+    location.hash = there;
   },
   edit: (it) => current.writer.edit(it),
   retry,
@@ -51,6 +55,7 @@ export const openChat = async (key) => {
   const ready = model.person !== null && model.threads.has(key);
   current = { key, nodes: new Map(), writer: null, firstNew: null, fresh: 0, problem: null };
   const mine = current;
+  for (const other of model.logs.keys()) if (other !== key) trim(other, KEPT_ELSEWHERE);
   settle(log, [el("p", { class: "note empty" }, model.person && !ready ? "This chat is not here any more." : "Loading")]);
   dock.replaceChildren();
   head();
@@ -147,6 +152,8 @@ const draw = () => {
   if (!survives()) wanted.push(cached("storage", 0, () => el("p", { class: "note" }, "This browser keeps nothing for this page: what is not sent is lost when you close it.")));
   if (wanted.length === 0) wanted.push(cached("empty", 0, () => el("p", { class: "note empty" }, "Nothing was said here yet.")));
   settle(log, wanted);
+  refocus?.focus({ preventScroll: true });
+  refocus = null;
 };
 
 /** The node for a state that is shown already, or a new one. */
@@ -154,8 +161,22 @@ const cached = (name, state, make) => {
   const found = current.nodes.get(name);
   if (found?.state === state) return found.node;
   const node = make();
+  if (found) carryOver(found.node, node);
   current.nodes.set(name, { state, node });
   return node;
+};
+
+let refocus = null;
+/** Whoever was in the old node is in the new one, with the code half typed. */
+const carryOver = (old, node) => {
+  const typed = old.querySelector?.(".confirm input"), field = node.querySelector?.(".confirm input");
+  if (typed?.value && field) {
+    field.value = typed.value;
+    field.dispatchEvent(new Event("input"));
+  }
+  if (!old.contains(document.activeElement)) return;
+  node.tabIndex = -1;
+  refocus = typed === document.activeElement && field ? field : node;
 };
 
 const earlier = async (event) => {
@@ -179,6 +200,11 @@ export const seen = () => {
   if (!current || document.hidden || !atEnd()) return;
   jump.hidden = true;
   current.fresh = 0;
+  if (model.logs.get(current.key)?.ids.length > LONGEST && trim(current.key, KEPT)) {
+    for (const name of current.nodes.keys()) if (!model.messages.has(name)) current.nodes.delete(name);
+    draw();
+    scrollTo(0, document.documentElement.scrollHeight);
+  }
   const thread = model.threads.get(current.key);
   const last = model.logs.get(current.key)?.ids.at(-1);
   if (!last || !thread?.unread || thread.reading === last) return;

@@ -4,7 +4,8 @@ import { MAIN, model, newId, post, threadOf } from "./model.js";
 import { send } from "./outbox.js";
 import { summary } from "./message.js";
 
-const fine = matchMedia("(pointer: fine)");
+// Under a thumb Enter is a new line; the button sends.
+const thumb = matchMedia("(pointer: coarse)");
 const draftName = (key) => `vigie.draft.${model.person.id}.${key}`;
 const keepDraft = (key, draft) => {
   try {
@@ -31,7 +32,7 @@ export const composer = (key, sent) => {
   const says = el("p", { class: "said bad", role: "alert", hidden: true });
   const list = el("ul", { class: "listbox panel", role: "listbox", id: "matches", "aria-label": "Sessions that match", hidden: true });
   const prefix = el("button", { type: "button", class: "prefix", hidden: true });
-  const area = el("textarea", { rows: 1, id: "write", placeholder: "Message", dir: "auto", enterkeyhint: fine.matches ? "send" : "enter" });
+  const area = el("textarea", { rows: 1, id: "write", placeholder: "Message", dir: "auto", enterkeyhint: thumb.matches ? "enter" : "send" });
   const go = el("button", { class: "btn go" }, icon("i-send", ""));
   const bar = el("p", { class: "conn-bar", "data-conn-bar": true, hidden: true, role: "status" });
   const form = el("form", { class: "composer", "aria-label": "Write a message" }, bar, says, about, list, suggest,
@@ -71,7 +72,7 @@ export const composer = (key, sent) => {
   const targets = () => {
     suggest.hidden = key !== MAIN || Boolean(edits) || Boolean(draft.reply) || live().length === 0;
     if (suggest.hidden) return;
-    const names = [...live().map((thread) => thread.session), "all"];
+    const names = [...new Set(live().map((thread) => thread.session)), "all"];
     // Only what changed, so that a chip under the finger stays.
     const there = [...suggest.children].map((chip) => chip.dataset.to);
     if (String(there) !== String(names)) {
@@ -162,7 +163,7 @@ export const composer = (key, sent) => {
     else if (event.key === "Escape" && !list.hidden) list.hidden = true;
     else if (event.key === "Escape" && (edits || draft.reply)) stop();
     else if (event.key === "Backspace" && !prefix.hidden && area.selectionEnd === 0) aim(null);
-    else if (event.key === "Enter" && !event.shiftKey && !event.isComposing && (fine.matches || event.ctrlKey || event.metaKey)) submit();
+    else if (event.key === "Enter" && !event.shiftKey && !event.isComposing && (!thumb.matches || event.ctrlKey || event.metaKey)) submit();
     else return;
     event.preventDefault();
   });

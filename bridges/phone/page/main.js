@@ -112,9 +112,11 @@ addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
   const name = event.key.toLowerCase();
   if (name === "/") {
-    if (view().name !== "chat") location.hash = linkTo(MAIN);
-    // After the chat is shown, which the changed address does.
-    setTimeout(focusWriter);
+    if (view().name === "chat") focusWriter();
+    else {
+      addEventListener("hashchange", focusWriter, { once: true }); // by then the chat is shown
+      location.hash = linkTo(MAIN);
+    }
   } else if (view().name !== "waiting") return;
   else if (name === "j") step(1);
   else if (name === "k") step(-1);

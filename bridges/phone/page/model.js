@@ -8,6 +8,7 @@ export const model = {
   threads: new Map(), // by thread key
   messages: new Map(), // by id: whatever was shown or waits
   logs: new Map(), // by thread key: { ids, older }, for chats that were opened
+  opening: new Set(), // thread keys: their page is asked for
 };
 
 const listeners = new Set();
@@ -83,13 +84,18 @@ export const apply = (changes) => {
 
 const keep = (messages) => {
   const fresh = messages.filter((message) => !(model.messages.get(message.id)?.seq >= message.seq));
-  for (const message of fresh) model.messages.set(message.id, message);
+  for (const message of fresh) {
+    const key = keyOf(message.thread);
+    // Of chats that nobody opened, only what waits or waited is of use.
+    if (card(message) || model.logs.has(key) || model.opening.has(key)) model.messages.set(message.id, message);
+  }
   return fresh.sort((a, b) => number(a.id) - number(b.id));
 };
 
 export const openLog = async (key) => {
   if (model.logs.has(key)) return;
-  const page = await get("messages", { thread: threadOf(key) });
+  model.opening.add(key);
+  const page = await get("messages", { thread: threadOf(key) }).finally(() => setTimeout(() => model.opening.delete(key)));
   keep(page.messages);
   // What arrived while this was asked for is in the store, but not yet in the page.
   const ids = new Set(page.messages.map((message) => message.id));
@@ -106,6 +112,15 @@ export const older = async (key) => {
   keep(page.messages);
   log.ids.unshift(...page.messages.map((message) => message.id).filter((id) => !log.ids.includes(id)));
   log.older = page.older;
+};
+
+/** Keeps the last `count` messages of a chat that nobody scrolls in; the rest can be had again. */
+export const trim = (key, count) => {
+  const log = model.logs.get(key);
+  if (!log || log.ids.length <= count) return false;
+  for (const id of log.ids.splice(0, log.ids.length - count)) if (!card(model.messages.get(id))) model.messages.delete(id);
+  log.older = true;
+  return true;
 };
 
 const card = (message) => (message.what.kind === "post" && message.what.body.body === "card" ? message.what.body : null);

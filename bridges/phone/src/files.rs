@@ -89,12 +89,11 @@ async fn serve(Path(name): Path<String>, asked: HeaderMap) -> Response {
 
 /// The page's frame; its script fills it.
 pub(crate) fn shell(links: &[Link]) -> String {
-    let links: String = links
-        .iter()
-        .map(|Link { name, path, icon }| {
-            format!("<a href=\"{path}\"><svg class=\"i\" aria-hidden=\"true\"><use href=\"#{icon}\"/></svg>{name}</a>\n")
-        })
-        .collect();
+    let link = |Link { name, path, icon }: &Link| {
+        let icon = format!("<svg class=\"i\" aria-hidden=\"true\"><use href=\"#{icon}\"/></svg>");
+        format!("<a href=\"{path}\">{icon}{name}</a>")
+    };
+    let links = links.iter().map(link).collect::<Vec<_>>().join("\n    ");
     SHELL.replace("<!--icons-->", ICONS).replace("<!--links-->", &links)
 }
 

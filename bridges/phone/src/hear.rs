@@ -3,7 +3,7 @@
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use vigie_core::bridge::{Heard, Inbox, Lost, NotAccepted};
+use vigie_core::bridge::{Accepted, Heard, Inbox, Lost, NotAccepted};
 
 use crate::{
     PhoneBridge,
@@ -26,23 +26,21 @@ impl PhoneBridge {
         let mut arrived = self.arrived.subscribe();
         loop {
             arrived.borrow_and_update(); // before looking, so that what comes meanwhile wakes us
-            match self.next_waiting().await.map_err(lost)? {
-                Some((id, heard)) => {
-                    let taken = tokio::select! {
-                        () = stop.cancelled() => return Ok(()), // the same key comes again
-                        taken = accept(inbox, heard) => taken,
-                    };
-                    if let Some(wait) = self.settle(id, taken).await.map_err(lost)? {
-                        tokio::select! {
-                            () = stop.cancelled() => return Ok(()),
-                            () = tokio::time::sleep(wait) => {}
-                        }
-                    }
-                }
-                None => tokio::select! {
+            let Some((id, heard)) = self.next_waiting().await.map_err(|e| lost(&e))? else {
+                tokio::select! {
                     () = stop.cancelled() => return Ok(()),
-                    _ = arrived.changed() => {}
-                },
+                    _ = arrived.changed() => continue,
+                }
+            };
+            let taken = tokio::select! {
+                () = stop.cancelled() => return Ok(()), // the same key comes again
+                taken = accept(inbox, heard) => taken,
+            };
+            if let Some(wait) = self.settle(id, taken).await.map_err(|e| lost(&e))? {
+                tokio::select! {
+                    () = stop.cancelled() => return Ok(()),
+                    () = tokio::time::sleep(wait) => {}
+                }
             }
         }
     }
@@ -56,7 +54,7 @@ impl PhoneBridge {
     async fn settle(
         &self,
         id: i64,
-        taken: Result<vigie_core::bridge::Accepted, NotAccepted>,
+        taken: Result<Accepted, NotAccepted>,
     ) -> Result<Option<Duration>, StoreError> {
         let wait = match taken {
             Ok(accepted) => {
@@ -83,15 +81,12 @@ impl PhoneBridge {
     }
 }
 
-async fn accept(
-    inbox: &dyn Inbox,
-    heard: Heard,
-) -> Result<vigie_core::bridge::Accepted, NotAccepted> {
+async fn accept(inbox: &dyn Inbox, heard: Heard) -> Result<Accepted, NotAccepted> {
     tokio::time::timeout(ACCEPT, inbox.accept(heard)).await.unwrap_or_else(|_| {
         Err(NotAccepted { reason: format!("no answer within {} s", ACCEPT.as_secs()) })
     })
 }
 
-fn lost(error: StoreError) -> Lost {
+fn lost(error: &StoreError) -> Lost {
     Lost { reason: error.to_string() }
 }

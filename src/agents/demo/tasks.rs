@@ -199,7 +199,7 @@ async fn slow(stage: &mut Stage, seconds: f64) -> Outcome {
 
 /// Some 20 kB of Markdown, with what is hard to cut: code, a table, characters of many bytes.
 fn long() -> String {
-    let paragraphs = (1..=60).map(|number| {
+    let paragraphs = (1..=90).map(|number| {
         format!(
             "## Part {number}\n\nA paragraph with **weight**, `code` and a smile 🙂, long enough to \
              be worth a second line on every screen there is, be it as wide as it may.\n\n```rust\n\

@@ -190,7 +190,16 @@ fn git(words: &[&str]) -> Option<Finding> {
         } else {
             care("deletes single files")
         }),
-        "rebase" | "tag" | "branch" if rest.len() > 1 => Some(care("changes branches or tags")),
+        "rebase" | "tag" | "cherry-pick" | "revert" | "merge" if !rest.is_empty() => {
+            Some(care("changes branches or tags"))
+        }
+        "branch"
+            if rest
+                .iter()
+                .any(|word| ['d', 'm', 'M', 'f'].iter().any(|c| is_cluster(word, *c))) =>
+        {
+            Some(care("changes branches or tags"))
+        }
         "config" | "remote" if rest.len() > 1 => Some(care("changes git's own files")),
         "fetch" | "pull" | "clone" | "ls-remote" | "submodule" | "send-email" => Some(NETWORK),
         _ => None,

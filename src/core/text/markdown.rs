@@ -1,12 +1,15 @@
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
-use super::{Rich, Span, Style, invisible::is_blank, table::Table};
+use super::{
+    Rich, Style,
+    invisible::is_blank,
+    marks::{is_lone_tick, not_a_mark},
+    table::{Table, pipes_to_escape},
+    writer::Writer,
+};
 
-/// Levels of lists and quotes that indent; deeper ones are shown at this depth, with all they say.
-const DEEPEST: usize = 8;
-
-/// How often link definitions that nothing uses are looked for: each look can uncover doubles.
+/// How often the source is looked at for what would be lost: each look can uncover more.
 const LOOKS: usize = 4;
 
 const RULE: &str = "———";
@@ -22,7 +25,7 @@ pub fn markdown(source: &str) -> Rich {
     if is_blank(&source) {
         return Rich::default();
     }
-    let source = keep_definitions(&source);
+    let source = keep_all(&source);
     let mut page = Page { source: &source, ..Page::default() };
     for (event, range) in Parser::new_ext(&source, options()).into_offset_iter() {
         page.take(event, range);
@@ -35,29 +38,18 @@ fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// A definition that no link uses would vanish (`[note]: done`), so it is escaped into plain text.
-fn keep_definitions(source: &str) -> Cow<'_, str> {
+/// The source with backslashes where a reader would lose text: before a definition that no link
+/// uses (`[note]: done`), and before a `|` that would split code or a row's last cell.
+fn keep_all(source: &str) -> Cow<'_, str> {
     let mut kept = Cow::Borrowed(source);
     for _ in 0..LOOKS {
-        if !kept.contains("]:") {
+        if !kept.contains("]:") && !kept.contains('|') {
             break;
         }
-        let parser = Parser::new_ext(&kept, options());
-        let defined: Vec<(String, usize)> = parser
-            .reference_definitions()
-            .iter()
-            .map(|(label, definition)| (fold(label), definition.span.start))
-            .collect();
-        let used: HashSet<String> = parser.filter_map(|event| reference(&event)).collect();
-        let mut lost: Vec<usize> = defined
-            .into_iter()
-            .filter(|(label, _)| !used.contains(label))
-            .map(|(_, at)| at)
-            .collect();
+        let lost = would_be_lost(&kept);
         if lost.is_empty() {
             break;
         }
-        lost.sort_unstable();
         let mut escaped = String::with_capacity(kept.len() + lost.len());
         let mut from = 0;
         for at in lost {
@@ -69,6 +61,59 @@ fn keep_definitions(source: &str) -> Cow<'_, str> {
         kept = Cow::Owned(escaped);
     }
     kept
+}
+
+/// Where the backslashes go, in order.
+fn would_be_lost(source: &str) -> Vec<usize> {
+    let parser = Parser::new_ext(source, options());
+    let defined: Vec<(String, usize)> = parser
+        .reference_definitions()
+        .iter()
+        .map(|(label, definition)| (fold(label), definition.span.start))
+        .collect();
+    let mut used: HashSet<String> = HashSet::new();
+    let mut lost = Vec::new();
+    let mut code: Vec<Range<usize>> = Vec::new();
+    for (event, range) in parser.into_offset_iter() {
+        used.extend(reference(&event));
+        if matches!(event, Event::Start(Tag::CodeBlock(_)) | Event::Code(_)) {
+            code.push(range);
+        } else if let Event::Start(Tag::Table(alignments)) = event {
+            let mut at = range.start;
+            for row in source[range].split_inclusive('\n') {
+                lost.extend(
+                    pipes_to_escape(row, alignments.len()).into_iter().map(|pipe| at + pipe),
+                );
+                at += row.len();
+            }
+        }
+    }
+    let firsts: HashSet<usize> = defined.iter().map(|(_, at)| *at).collect();
+    let labels: HashSet<&String> = defined.iter().map(|(label, _)| label).collect();
+    let is_code = |at: usize| {
+        let next = code.partition_point(|range| range.start <= at);
+        next > 0 && code[next - 1].contains(&at)
+    };
+    let doubles = line_labels(source)
+        .filter(|(label, at)| labels.contains(label) && !firsts.contains(at) && !is_code(*at));
+    lost.extend(doubles.map(|(_, at)| at));
+    lost.extend(defined.iter().filter(|(label, _)| !used.contains(label)).map(|(_, at)| *at));
+    lost.sort_unstable();
+    lost
+}
+
+/// The lines that read like a definition: their label, and where its bracket stands.
+fn line_labels(source: &str) -> impl Iterator<Item = (String, usize)> {
+    let mut start = 0;
+    source.split_inclusive('\n').filter_map(move |line| {
+        let at = start;
+        start += line.len();
+        let open = line
+            .find('[')
+            .filter(|open| !line[..*open].contains(|c: char| c.is_alphabetic() || c == '\\'))?;
+        let (label, _) = line[open + 1..].split_once("]:")?;
+        Some((fold(label), at + open))
+    })
 }
 
 fn reference(event: &Event<'_>) -> Option<String> {
@@ -123,6 +168,12 @@ impl Page<'_> {
                 Some(code) => code.push_str(&text),
                 None => self.out.write(&text),
             },
+            Event::Code(_)
+                if is_lone_tick(&self.source[range.clone()], &self.source[range.end..]) =>
+            {
+                let source = self.source;
+                self.out.lines(&source[range]);
+            }
             Event::Code(text) => self.out.styled(&text, Style::Code),
             Event::Html(text) => self.out.lines(&text),
             Event::InlineHtml(text)
@@ -155,11 +206,18 @@ impl Page<'_> {
                 }
             }
             Tag::CodeBlock(kind) => {
+                self.out.gap(if self.lists.is_empty() { 2 } else { 1 });
                 let language = match kind {
                     CodeBlockKind::Indented => None,
-                    CodeBlockKind::Fenced(info) => language(&info),
+                    CodeBlockKind::Fenced(info) => {
+                        let language = language(&info);
+                        if language.as_deref() != Some(info.trim()) {
+                            self.out.write(info.trim()); // more than a language, so it is said
+                            self.out.gap(1);
+                        }
+                        language
+                    }
                 };
-                self.out.gap(if self.lists.is_empty() { 2 } else { 1 });
                 self.out.open(Style::Pre { language });
                 self.code = Some(String::new());
             }
@@ -318,191 +376,80 @@ fn language(info: &str) -> Option<String> {
     fits.then(|| word.to_owned())
 }
 
-/// Names of Python's that models write bare.
-const DUNDERS: &[&str] = &[
-    "all", "call", "class", "dict", "doc", "enter", "eq", "exit", "file", "hash", "init", "iter",
-    "len", "main", "name", "new", "next", "pycache", "repr", "str", "version",
-];
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::fmt::Write as _;
 
-/// The characters of a mark that is none in what models write: `2*3*4`, `a**b**c`, `src/**/*.rs`,
-/// `__init__.py`, a single `~`.
-fn not_a_mark(source: &str, range: &Range<usize>, style: &Style) -> Option<String> {
-    let whole = &source[range.clone()];
-    let length = if *style == Style::Italic { 1 } else { 2 };
-    if *style == Style::Strike {
-        return (!whole.starts_with("~~")).then(|| "~".to_owned());
-    }
-    let (mark, rest) = whole.split_at_checked(length)?;
-    let inner = rest.strip_suffix(mark)?;
-    let before = source[..range.start].chars().next_back();
-    let mut behind = source[range.end..].chars();
-    let (after, then) = (behind.next(), behind.next());
-    let is_name = inner.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    let literal = if mark.starts_with('*') {
-        let inside_a_word = [before, after, inner.chars().next(), inner.chars().next_back()]
-            .iter()
-            .all(|c| c.is_some_and(|c| c.is_ascii_alphanumeric()));
-        let glob = inner.starts_with('/') || (length == 1 && inner.starts_with('.'));
-        glob || (inside_a_word && !inner.contains(char::is_whitespace))
-    } else {
-        let member = after == Some('.') && then.is_some_and(|c| c.is_ascii_alphanumeric());
-        let used = member
-            || matches!(after, Some('(' | '[' | '/'))
-            || matches!(before, Some('.' | '/' | '"' | '\''));
-        is_name && (used || (length == 2 && DUNDERS.contains(&inner)))
-    };
-    literal.then(|| mark.to_owned())
-}
-
-/// A span that may have seen no text yet.
-struct Draft {
-    start: Option<usize>,
-    end: usize,
-    style: Style,
-}
-
-/// Writes lines with their indents, and blank lines only between what is written.
-#[derive(Default)]
-struct Writer {
-    text: String,
-    drafts: Vec<Draft>,
-    open: Vec<usize>,
-    indents: Vec<String>,
-    /// Line feeds owed before the next character.
-    gap: usize,
-    /// A list marker was written and nothing behind it.
-    at_marker: bool,
-}
-
-impl Writer {
-    fn gap(&mut self, lines: usize) {
-        if !self.at_marker {
-            self.gap = self.gap.max(lines);
-        }
+    /// Everything a reader would see, without blanks and the characters that marks are made of.
+    fn said(text: &str) -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).collect()
     }
 
-    fn feed(&mut self) {
-        if !self.text.is_empty() {
-            self.text.extend(std::iter::repeat_n('\n', self.gap));
-        }
-    }
-
-    fn begin(&mut self) {
-        for at in self.open.iter().rev() {
-            let draft = &mut self.drafts[*at];
-            if draft.start.is_some() {
-                break;
-            }
-            draft.start = Some(self.text.len());
-        }
-        self.gap = 0;
-        self.at_marker = false;
-    }
-
-    fn write(&mut self, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        if self.gap > 0 || self.text.is_empty() {
-            self.feed();
-            self.text.extend(self.indents.iter().map(String::as_str));
-        }
-        self.begin();
-        self.text.push_str(text);
-    }
-
-    /// Text with line ends of its own.
-    fn lines(&mut self, text: &str) {
-        for (at, line) in text.split('\n').enumerate() {
-            if at > 0 {
-                self.gap += 1;
-            }
-            self.write(line);
-        }
-    }
-
-    fn styled(&mut self, text: &str, style: Style) {
-        self.open(style);
-        self.write(text);
-        self.close();
-    }
-
-    /// Lines of code: no indent but their own.
-    fn block(&mut self, code: &str) {
-        self.append(&Rich::plain(code));
-    }
-
-    fn append(&mut self, rich: &Rich) {
-        if rich.is_empty() {
-            return;
-        }
-        if self.at_marker {
-            self.text.truncate(self.text.trim_end_matches(' ').len());
-            self.gap = self.gap.max(1);
-        }
-        self.feed();
-        self.begin();
-        let by = self.text.len();
-        self.text.push_str(&rich.text);
-        self.drafts.extend(rich.spans.iter().map(|span| Draft {
-            start: Some(span.range.start + by),
-            end: span.range.end + by,
-            style: span.style.clone(),
-        }));
-    }
-
-    fn marker(&mut self, marker: &str) {
-        self.gap(1);
-        self.write(marker);
-        self.at_marker = true;
-        self.indent(&" ".repeat(marker.chars().count()));
-    }
-
-    fn check_box(&mut self, check_box: &str) {
-        if self.at_marker && self.text.ends_with("• ") {
-            self.text.truncate(self.text.len() - "• ".len());
-        }
-        self.write(check_box);
-        self.at_marker = true;
-    }
-
-    fn indent(&mut self, by: &str) {
-        let by = if self.indents.len() < DEEPEST { by } else { "" };
-        self.indents.push(by.to_owned());
-    }
-
-    fn outdent(&mut self) {
-        self.indents.pop();
-        self.at_marker = false;
-    }
-
-    fn open(&mut self, style: Style) {
-        self.open.push(self.drafts.len());
-        self.drafts.push(Draft { start: None, end: 0, style });
-    }
-
-    fn close(&mut self) {
-        if let Some(at) = self.open.pop() {
-            self.drafts[at].end = self.text.len();
-        }
-    }
-
-    fn is_open(&self, style: &Style) -> bool {
-        self.open.iter().any(|at| self.drafts[*at].style == *style)
-    }
-
-    fn is_link_open(&self) -> bool {
-        self.open.iter().any(|at| matches!(self.drafts[*at].style, Style::Link { .. }))
-    }
-
-    fn finish(mut self) -> Rich {
-        while !self.open.is_empty() {
-            self.close();
-        }
-        let spans = self.drafts.into_iter().filter_map(|Draft { start, end, style }| {
-            let range = start?..end;
-            (!range.is_empty()).then_some(Span { range, style })
+    #[test]
+    fn what_explodes_elsewhere_is_shown() {
+        let mut all = String::new();
+        let deep_list = (0..300).fold(String::new(), |mut list, depth| {
+            let _ = writeln!(list, "{}- l{depth}", "  ".repeat(depth));
+            list
         });
-        Rich { spans: spans.collect(), text: self.text }
+        for bomb in [
+            "| a | b |\n|--|--|\n".to_owned() + &"| `a|b` | c | d | e\n".repeat(500),
+            "[".repeat(3_000),
+            "(".repeat(2_000),
+            format!("[a]({}", "b".repeat(2_000)),
+            "*_".repeat(1_200),
+            format!("{}deep", "> ".repeat(400)),
+            format!("{}deep", "- ".repeat(300)),
+            deep_list,
+            format!("tick {} tock", "`".repeat(999)),
+            "_a ".repeat(8_000),
+            "[a](".repeat(8_000),
+            "![a][".repeat(4_000),
+            "<a ".repeat(4_000),
+            "*a **b ".repeat(3_000),
+            "| a ".repeat(500) + "\n" + &"|--".repeat(500) + "\n| b",
+            "[a]: b\n\n".repeat(2_000),
+            "&#".repeat(4_000),
+        ] {
+            let rich = markdown(&format!("{bomb}\n\nThe end."));
+            assert!(rich.text.ends_with("The end."), "{}", &bomb[..9]);
+            assert_eq!(rich.check(), Ok(()));
+            assert_eq!(said(&rich.text).len(), said(&bomb).len() + 6, "{}", &bomb[..9]);
+            all.push_str(&bomb);
+            all.push_str("\n\n");
+        }
+        assert!(markdown(&all).check().is_ok());
+    }
+
+    #[test]
+    fn nothing_to_see_is_nothing() {
+        for empty in ["", " \n\t\r\n", "\u{200B}\n\u{2060}", "```\n```", "**\u{200B}**"] {
+            assert!(
+                markdown(empty).is_empty() || !markdown(empty).text.trim().is_empty(),
+                "{empty:?}"
+            );
+        }
+        assert!(markdown("\u{FEFF}\n").is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+
+        #[test]
+        fn plain_words_survive_all_marks(source in "(\\*|\\*\\*|_|__|~~|`|```\n|\n|> |- |1\\. |# |\\[|\\]|\\(|\\)|\\||--|<|>|!|: |w|漢| |\n\n|\\$|https://a\\.b){0,60}") {
+            let rich = markdown(&source);
+            prop_assert_eq!(rich.check(), Ok(()));
+            let (before, after) = (source.matches('漢').count(), rich.text.matches('漢').count());
+            prop_assert!(after >= before, "{} of {} in {:?}", after, before, rich.text);
+        }
+
+        #[test]
+        fn every_beginning_can_be_shown(source in "(\\PC|\n|`|\\*|_|\\|){0,80}") {
+            for (at, _) in source.char_indices() {
+                prop_assert_eq!(markdown(&source[..at]).check(), Ok(()));
+            }
+        }
     }
 }

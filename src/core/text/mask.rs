@@ -51,7 +51,7 @@ mod tests {
         for piece in
             ["token ", "://", "sk-", "eyJ", "-----BEGIN ", "authorization ", "1234567890:", "a.b"]
         {
-            let text = piece.repeat(40_000);
+            let text = piece.repeat(10_000);
             assert!(mask(&text).text.starts_with(piece.trim_end()), "{piece}");
         }
     }

@@ -5,6 +5,7 @@ mod fit;
 mod invisible;
 mod look_alike;
 mod markdown;
+mod marks;
 mod mask;
 mod prompt;
 mod reveal;
@@ -12,6 +13,7 @@ mod rich;
 mod secret;
 mod split;
 mod table;
+mod writer;
 
 pub use diff::unified_diff;
 pub use fit::{Fitted, fit};

@@ -52,16 +52,16 @@ impl Table {
         cells.join(GAP).trim_end().to_owned()
     }
 
-    /// One item per row: the first cell, then each further cell behind its column's name.
+    /// One item per row, each cell behind its column's name; columns that hold nothing come first.
     fn listed(&self) -> Rich {
         let mut list = Rich::default();
         let Some((head, rows)) = self.rows.split_first() else { return list };
-        if rows.is_empty() {
-            item(&mut list, head.iter().map(|cell| (None, cell)));
-        }
+        let holds =
+            |at: usize| rows.iter().any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()));
+        let bare = head.iter().enumerate().filter(|(at, _)| !holds(*at));
+        item(&mut list, bare.map(|(_, name)| (None, name)));
         for row in rows {
-            let named = row.iter().enumerate();
-            item(&mut list, named.map(|(at, cell)| (head.get(at).filter(|_| at > 0), cell)));
+            item(&mut list, row.iter().enumerate().map(|(at, cell)| (head.get(at), cell)));
         }
         list
     }
@@ -79,6 +79,54 @@ fn item<'a>(list: &mut Rich, cells: impl Iterator<Item = (Option<&'a Rich>, &'a 
         }
         list.append(cell);
     }
+}
+
+/// Where a backslash must go into the source of a table, so that `a|b` in code stays one cell, and
+/// the last cell takes what a row has too much instead of its being dropped. `row` is one line.
+pub(super) fn pipes_to_escape(row: &str, columns: usize) -> Vec<usize> {
+    let bytes = row.as_bytes();
+    let mut escape = Vec::new();
+    let mut dividers = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 2,
+            b'`' => {
+                let ticks = bytes[at..].iter().take_while(|b| **b == b'`').count();
+                let inside = at + ticks;
+                let end = closing_ticks(bytes, inside, ticks).unwrap_or(inside);
+                let open = |pipe: &usize| bytes[*pipe] == b'|' && bytes[*pipe - 1] != b'\\';
+                escape.extend((inside..end).filter(open));
+                at = if end == inside { inside } else { end + ticks };
+            }
+            b'|' => {
+                dividers.push(at);
+                at += 1;
+            }
+            _ => at += 1,
+        }
+    }
+    if dividers.first().is_some_and(|first| row[..*first].trim_matches(['>', ' ']).is_empty()) {
+        dividers.remove(0);
+    }
+    if dividers.last().is_some_and(|last| row[last + 1..].trim().is_empty()) {
+        dividers.pop();
+    }
+    escape.extend(dividers.into_iter().skip(columns.saturating_sub(1)));
+    escape.sort_unstable();
+    escape
+}
+
+fn closing_ticks(bytes: &[u8], from: usize, ticks: usize) -> Option<usize> {
+    let mut at = from;
+    while at < bytes.len() {
+        let run = bytes[at..].iter().take_while(|b| **b == b'`').count();
+        if run == ticks {
+            return Some(at);
+        }
+        at += run.max(1);
+    }
+    None
 }
 
 fn width(cell: &Rich) -> usize {

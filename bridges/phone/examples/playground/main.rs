@@ -31,7 +31,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         story.begin().await?;
     }
 
-    let (heard, mut hears) = mpsc::channel(16);
+    let (heard, mut todo) = mpsc::channel(16);
     let inbox = Table { heard };
     let person = Person { id: "ines".into(), name: "Inès Caradec".into() };
     let pages = Router::new()
@@ -42,10 +42,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println(&format!("The phone page is at http://{ADDRESS}/phone"));
     let stop = CancellationToken::new();
     tokio::select! {
-        served = async { axum::serve(server, pages).await } => served?,
+        ended = async { axum::serve(server, pages).await } => ended?,
         heard = phone.hear(&inbox, stop.clone()) => heard?,
         told = async {
-            while let Some(heard) = hears.recv().await {
+            while let Some(heard) = todo.recv().await {
                 story.go_on(&heard, now()).await?;
             }
             Ok::<_, Box<dyn Error>>(())

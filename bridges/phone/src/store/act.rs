@@ -307,3 +307,36 @@ impl<'a> Doing<'a> {
         Ok(Done { heard, message })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::open::open;
+
+    #[test]
+    fn when_nobody_listens_no_more_is_collected_than_the_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut db, epoch) = open(&folder.path().join("phone.db"), 0).unwrap();
+        let (ids, now) = (Ids::new(&epoch), Timestamp::default());
+        let person = Person { id: "ines".into(), name: "Inès Caradec".into() };
+        let send = |db: &mut Connection, client: &str| {
+            let client = client.to_owned();
+            text(
+                db,
+                &ids,
+                (&person, now),
+                &NewText { client, thread: None, text: "hello".into(), reply_to: None },
+            )
+        };
+        let first = send(&mut db, "client-0001").unwrap();
+        let fill = "with recursive n(i) as (select 2 union all select i + 1 from n where i < ?1)
+            insert into heard (person, client, message, heard, created)
+            select 'tomas', 'client-' || i, 1, '{}', 0 from n";
+        db.execute(fill, params![BACKLOG]).unwrap();
+        assert!(matches!(send(&mut db, "client-0002"), Err(ActError::Full)));
+        let messages = "select count(*) from message";
+        let count: i64 = db.query_row(messages, [], |row| row.get(0)).unwrap();
+        assert_eq!(count, 1, "what is refused leaves nothing behind");
+        assert_eq!(send(&mut db, "client-0001").unwrap(), first, "what is stored stays known");
+    }
+}

@@ -20,6 +20,9 @@ const CARDS: i64 = 200;
 /// Decided cards shown under what waits.
 const DECIDED: i64 = 20;
 
+/// Unread messages that are counted; a page shows more as "99+".
+const UNREAD: i64 = 100;
+
 /// Changed messages in one answer.
 const BATCH: i64 = 200;
 
@@ -73,8 +76,9 @@ pub(crate) fn last_seq(db: &Connection) -> Result<i64, StoreError> {
 
 pub(crate) fn snapshot(db: &mut Connection, person: &str) -> Result<Snapshot, StoreError> {
     let tx = db.transaction()?;
-    let list = "select thread.id from thread left join message on message.thread = thread.id
-        group by thread.id order by max(coalesce(message.id, 0)) desc, thread.id desc limit ?1";
+    let list = "select id from thread order by
+        (select max(message.id) from message where message.thread = thread.id) desc, id desc
+        limit ?1";
     let mut ids = vec![MAIN];
     ids.extend(
         tx.prepare_cached(list)?
@@ -193,10 +197,11 @@ fn summaries(
                 Some(last) => row::message(tx, last)?,
                 None => None,
             };
-            let count = "select count(*) from message
-                where thread = ?1 and id > ?2 and loud = 1 and author is not ?3";
-            let unread =
-                tx.prepare_cached(count)?.query_row(params![id, read, person], |row| row.get(0))?;
+            let count = "select count(*) from (select 1 from message
+                where thread = ?1 and id > ?2 and loud = 1 and author is not ?3 limit ?4)";
+            let unread = tx
+                .prepare_cached(count)?
+                .query_row(params![id, read, person, UNREAD], |row| row.get(0))?;
             Ok(Summary { id, state: thread_state(tx, id)?, last, unread, read })
         })
         .collect()

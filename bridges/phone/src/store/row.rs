@@ -16,7 +16,7 @@ pub(crate) struct MessageRow {
 
 pub(crate) enum Content {
     /// Said by Vigie.
-    Post(Post),
+    Post(Box<Post>),
     /// Written by a person.
     Text {
         author: String,
@@ -61,7 +61,7 @@ impl Raw {
     pub(super) fn understood(self) -> Result<MessageRow, StoreError> {
         let (id, thread, reply_to, created, edited, seq) = self.row;
         let content = match self.kind.as_str() {
-            "post" => Content::Post(parse(&self.body, ("message", "body", id))?),
+            "post" => Content::Post(Box::new(parse(&self.body, ("message", "body", id))?)),
             "text" => Content::Text {
                 author: self.author.unwrap_or_default(),
                 name: self.name.unwrap_or_default(),

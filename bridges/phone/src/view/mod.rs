@@ -57,7 +57,7 @@ enum WhatView {
     Post {
         from: Option<SessionName>,
         level: Level,
-        body: Box<BodyView>,
+        body: BodyView,
     },
 }
 
@@ -65,7 +65,7 @@ enum WhatView {
 #[serde(tag = "body", rename_all = "snake_case")]
 enum BodyView {
     Text { text: Vec<Node>, part: Option<Part>, buttons: Vec<Button> },
-    Card(CardView),
+    Card(Box<CardView>),
     Progress { lines: Vec<String>, since: Millis, ended: Option<String>, buttons: Vec<Button> },
     Document { name: String, about: String, bytes: usize },
 }
@@ -191,11 +191,9 @@ impl Viewer<'_> {
     fn what(&self, content: Content) -> WhatView {
         match content {
             Content::Notice(text) => WhatView::Notice { text },
-            Content::Post(post) => WhatView::Post {
-                from: post.from,
-                level: post.level,
-                body: Box::new(body(post.body)),
-            },
+            Content::Post(post) => {
+                WhatView::Post { from: post.from, level: post.level, body: body(post.body) }
+            }
             Content::Text { author, name, text, client, mark, aside } => {
                 let mine = author == self.person.id;
                 let client = mine.then_some(client);
@@ -246,7 +244,7 @@ fn body(body: Body) -> BodyView {
         Body::Text { text, part, buttons } => {
             BodyView::Text { text: rich::nodes(&text), part, buttons }
         }
-        Body::Card(card) => BodyView::Card(CardView {
+        Body::Card(card) => BodyView::Card(Box::new(CardView {
             content: rich::nodes(&card.content),
             opened: card.opened.timestamp_millis(),
             gate: card.gate,
@@ -260,7 +258,7 @@ fn body(body: Body) -> BodyView {
             answer: card.answer,
             buttons: card.buttons,
             state: card.state,
-        }),
+        })),
         Body::Progress(progress) => BodyView::Progress {
             since: progress.since.timestamp_millis(),
             lines: progress.lines,

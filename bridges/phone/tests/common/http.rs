@@ -1,7 +1,7 @@
 //! Just enough HTTP to ask the page's questions, and to read its live stream as it comes.
 
 use serde_json::{Value, json};
-use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+use std::{collections::BTreeMap, fmt::Write, net::SocketAddr, time::Duration};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
@@ -114,12 +114,12 @@ impl Client {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
         let mut request = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n");
         for (name, value) in &self.headers {
-            request += &format!("{name}: {value}\r\n");
+            write!(request, "{name}: {value}\r\n").unwrap();
         }
         if let Some(last) = last {
-            request += &format!("last-event-id: {last}\r\n");
+            write!(request, "last-event-id: {last}\r\n").unwrap();
         }
-        request += &format!("content-length: {}\r\n\r\n{body}", body.len());
+        write!(request, "content-length: {}\r\n\r\n{body}", body.len()).unwrap();
         // A server that refuses a long body may close before it has read all of it.
         let _ = stream.write_all(request.as_bytes()).await;
         BufReader::new(stream)

@@ -1,5 +1,6 @@
 //! A phone page on loopback, its core played by a scripted inbox.
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 pub(crate) mod http;
 pub(crate) mod posts;

@@ -1,0 +1,430 @@
+//! The page in a real browser, as a person uses it: at 390 px, by thumb and by keyboard.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+mod common;
+
+use common::{DEADLINE, Home, main_chat, posts};
+use fantoccini::{Client, ClientBuilder, Locator, elements::Element, key::Key, wd::Capabilities};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use vigie_core::{
+    Timestamp,
+    bridge::{
+        Action, Body, Bridge, HeardKind, Level, Mark, Post, Progress, Say, SessionLook, Weight,
+    },
+    id::MessageId,
+    text::{Rich, Span, Style},
+};
+
+/// Tabs a keyboard needs at most until it has been everywhere on a small page.
+const EVERYWHERE: usize = 80;
+
+enum Pointer {
+    Thumb,
+    Mouse,
+}
+
+/// A browser of its own, with a profile that is gone afterwards.
+struct Phone {
+    page: Client,
+    _driver: Driver,
+    _profile: TempDir,
+}
+
+struct Driver(Child);
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `None` where no chromedriver is: said, and a failure where one must be.
+async fn open(home: &Home, pointer: Pointer, view: &str) -> Option<Phone> {
+    let spawned = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
+    let Ok(mut driver) = spawned else {
+        let missing = "no `chromedriver` on PATH: install chromium and chromedriver (Debian: \
+            chromium-driver) to run the browser tests";
+        assert!(std::env::var_os("CI").is_none(), "{missing}");
+        say(missing);
+        return None;
+    };
+    let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let driver = Driver(driver);
+    let port = lines
+        .map_while(Result::ok)
+        .find_map(|line| {
+            Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned())
+        })
+        .and_then(|port| port.parse::<u16>().ok())
+        .expect("chromedriver tells its port");
+
+    let profile = tempfile::tempdir().unwrap();
+    let touch = matches!(pointer, Pointer::Thumb);
+    let args = [
+        "--headless".into(),
+        "--no-sandbox".into(),
+        "--disable-gpu".into(),
+        "--disable-quic".into(),
+        "--no-first-run".into(),
+        "--disable-background-networking".into(),
+        "--disable-component-update".into(),
+        "--disable-sync".into(),
+        format!("--user-data-dir={}", profile.path().display()),
+    ];
+    let metrics = json!({ "width": 390, "height": 844, "pixelRatio": 1, "touch": touch });
+    let options = json!({ "args": args, "mobileEmulation": { "deviceMetrics": metrics } });
+    let capabilities = Capabilities::from_iter([("goog:chromeOptions".to_owned(), options)]);
+    let page = ClientBuilder::new(HttpConnector::new())
+        .capabilities(capabilities)
+        .connect(&format!("http://127.0.0.1:{port}"))
+        .await
+        .unwrap();
+    page.goto(&format!("http://{}/phone{view}", home.address())).await.unwrap();
+    let phone = Phone { page, _driver: driver, _profile: profile };
+    Some(phone)
+}
+
+#[expect(clippy::print_stderr, reason = "a person should know why nothing was tested")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+impl Phone {
+    /// Waits until the page shows the words somewhere in the chat, and returns what holds them.
+    async fn shows(&self, words: &str) -> Element {
+        self.find(&format!("//*[contains(normalize-space(.), \"{words}\")][not(*[contains(normalize-space(.), \"{words}\")])]")).await
+    }
+
+    async fn find(&self, xpath: &str) -> Element {
+        match self.page.wait().at_most(DEADLINE).for_element(Locator::XPath(xpath)).await {
+            Ok(element) => element,
+            Err(error) => {
+                panic!(
+                    "{xpath}: {error}; the page shows:\n{}",
+                    self.run("return document.body.innerText").await
+                )
+            }
+        }
+    }
+
+    async fn tap(&self, xpath: &str) {
+        let element = self.find(xpath).await;
+        // What lies under the bars cannot be tapped: as a person does, scroll first.
+        let center = "arguments[0].scrollIntoView({ block: 'center' })";
+        let it = serde_json::to_value(&element).unwrap();
+        self.page.execute(center, vec![it]).await.unwrap();
+        element.click().await.unwrap();
+    }
+
+    async fn write(&self, text: &str) {
+        self.find("//textarea[@id='write']").await.send_keys(text).await.unwrap();
+    }
+
+    async fn press(&self, keys: &str) {
+        self.page.active_element().await.unwrap().send_keys(keys).await.unwrap();
+    }
+
+    /// Tabs on until the focus is where `test` says; a person without a mouse must get there.
+    async fn tab_to(&self, test: &str) {
+        let script = format!("const it = document.activeElement; return Boolean({test})");
+        for _ in 0..EVERYWHERE {
+            if self.run(&script).await == json!(true) {
+                return;
+            }
+            self.press(&char::from(Key::Tab).to_string()).await;
+        }
+        panic!("no way to {test} by Tab");
+    }
+
+    async fn run(&self, script: &str) -> Value {
+        self.page.execute(script, Vec::new()).await.unwrap()
+    }
+
+    /// Runs a script that answers later, by `arguments[0](answer)`.
+    async fn run_until_done(&self, script: &str) -> Value {
+        self.page.execute_async(script, Vec::new()).await.unwrap()
+    }
+
+    async fn close(self) {
+        self.page.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_text_is_taken_and_a_card_is_approved() {
+    let home = Home::start().await;
+    let post = posts::card(1, "K7Q2", "cargo add backon");
+    let card = home.post(&main_chat(), post.clone()).await;
+    let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
+
+    phone.write("the bank answers 504").await;
+    phone.tap("//button[@aria-label='Send']").await;
+    let heard = home.inbox.accepted(1).await;
+    let HeardKind::Text { message, text, .. } = &heard[0].what else { panic!("{heard:?}") };
+    assert_eq!((text.as_str(), heard[0].from.as_str()), ("the bank answers 504", "ines"));
+    phone.find("//p[contains(@class, 'receipt')][contains(., 'stored')]").await;
+    let taken = Mark::Taken { targets: vec!["PD-285".parse().unwrap()], at: Timestamp::default() };
+    home.say(&main_chat(), Say::Mark { message: message.clone(), mark: taken }).await;
+    phone.find("//p[contains(@class, 'taken')][contains(., 'taken by PD-285')]").await;
+
+    phone.shows("1 waits for you").await;
+    assert_eq!(phone.page.title().await.unwrap(), "(1) Main chat · Vigie");
+    home.inbox.answer_with("Noted: approved.");
+    phone.tap("//article[contains(@class, 'gate')]//button[.='Approve']").await;
+    phone.shows("Noted: approved.").await;
+    let heard = home.inbox.accepted(2).await;
+    let action = Action::Allow { gate: posts::gate(1) };
+    assert_eq!(heard[1].what, HeardKind::Tap { message: card.clone(), action });
+    home.edit(&card, posts::approved(post)).await;
+    phone.find("//article[contains(@class, 'decided')]//h2[contains(., 'Approved by you')]").await;
+    phone.shows("Nothing waits for you.").await;
+    assert_eq!(phone.page.title().await.unwrap(), "Main chat · Vigie");
+    phone.close().await;
+}
+
+#[tokio::test]
+async fn a_risky_card_wants_its_code() {
+    let home = Home::start().await;
+    let post = posts::with_card(posts::risky(posts::card(1, "K7Q2", "rm -rf x")), |card| {
+        card.buttons.retain(|button| matches!(button.action, Action::Deny { .. }));
+    });
+    let card = home.post(&main_chat(), post).await;
+    let Some(phone) = open(&home, Pointer::Thumb, "#/waiting").await else { return };
+
+    let field = phone.find("//main[@id='waiting']//form[@class='confirm']//input").await;
+    field.send_keys("K7Q3").await.unwrap();
+    phone.tap("//main[@id='waiting']//form[@class='confirm']//button").await;
+    phone.shows("Type K7Q2 to approve.").await;
+    assert_eq!(home.inbox.handed_in(), []);
+    field.clear().await.unwrap();
+    field.send_keys("k7q2").await.unwrap();
+    phone.tap("//main[@id='waiting']//form[@class='confirm']//button").await;
+    let heard = home.inbox.accepted(1).await;
+    let HeardKind::Text { text, reply_to, .. } = &heard[0].what else { panic!("{heard:?}") };
+    assert_eq!((text.as_str(), reply_to), ("approve K7Q2", &Some(card.clone())));
+
+    // Words of one's own go from the queue to the chat, as a reply to the card.
+    phone.tap("//main[@id='waiting']//button[@aria-label='Reply to this card']").await;
+    phone.shows("Answers").await;
+    phone.write("what is in there?").await;
+    phone.tap("//button[@aria-label='Send']").await;
+    let heard = home.inbox.accepted(2).await;
+    let HeardKind::Text { text, reply_to, .. } = &heard[1].what else { panic!("{heard:?}") };
+    assert_eq!((text.as_str(), reply_to), ("what is in there?", &Some(card)));
+    phone.close().await;
+}
+
+#[tokio::test]
+async fn what_happened_while_vigie_was_away_shows_by_itself() {
+    let mut home = Home::start().await;
+    let first = home.post(&main_chat(), posts::text("docs", "before")).await;
+    let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
+    phone.shows("before").await;
+    let address = home.address();
+    home.stop().await;
+    phone.shows("Reconnecting").await;
+    phone.write("written meanwhile").await;
+    phone.tap("//button[@aria-label='Send']").await;
+    phone.shows("kept on this phone, no connection").await;
+
+    let away = home.open(CancellationToken::new());
+    let edit = Say::Edit { message: first, post: posts::text("docs", "before, then edited") };
+    away.say(&main_chat(), &edit, home.key()).await.unwrap();
+    let post = Say::Post { post: posts::text("docs", "said meanwhile"), reply_to: None };
+    away.say(&main_chat(), &post, home.key()).await.unwrap();
+    home.begin(address).await;
+
+    phone.shows("before, then edited").await;
+    phone.shows("said meanwhile").await;
+    phone.find("//p[@data-conn][.='Live']").await;
+    let heard = home.inbox.accepted(1).await;
+    assert!(matches!(&heard[0].what, HeardKind::Text { text, .. } if text == "written meanwhile"));
+    phone.find("//p[contains(@class, 'receipt')][contains(., 'stored')]").await;
+    phone.close().await;
+}
+
+#[tokio::test]
+async fn a_phone_without_connection_says_so_and_keeps_what_was_written() {
+    let mut home = Home::start().await;
+    home.post(&main_chat(), posts::text("docs", "hello")).await;
+    let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
+    phone.shows("hello").await;
+    phone.run_until_done("navigator.serviceWorker.ready.then(() => arguments[0](true))").await;
+    let address = home.address();
+    home.stop().await;
+    phone.shows("Reconnecting").await;
+    phone.write("survives a reload").await;
+    phone.tap("//button[@aria-label='Send']").await;
+    phone.shows("kept on this phone").await;
+    phone.write("half a thou").await;
+
+    phone.page.refresh().await.unwrap();
+    phone.shows("Vigie cannot be reached").await;
+    assert!(!phone.page.source().await.unwrap().contains("hello"), "nothing old passes for live");
+    home.begin(address).await;
+    phone.tap("//a[.='Try again']").await;
+    let heard = home.inbox.accepted(1).await;
+    assert!(matches!(&heard[0].what, HeardKind::Text { text, .. } if text == "survives a reload"));
+    phone.page.goto(&format!("http://{address}/phone#/chat")).await.unwrap();
+    phone.shows("survives a reload").await;
+    let draft = phone.find("//textarea[@id='write']").await;
+    assert_eq!(draft.prop("value").await.unwrap().as_deref(), Some("half a thou"));
+    phone.close().await;
+}
+
+#[tokio::test]
+async fn hostile_words_show_as_words() {
+    const EVIL: &str = "<img src=x onerror=window.hit=1><script>window.hit=1</script>";
+    let home = Home::start().await;
+    let mut thread = posts::thread("PD-285", SessionLook::Working);
+    thread.title = EVIL.into();
+    thread.detail = Some(EVIL.into());
+    home.say(&main_chat(), Say::Thread { thread }).await;
+    let text = format!("{EVIL} a\u{202e}b click");
+    let link = text.len() - 5..text.len();
+    let span = Span { range: link, style: Style::Link { url: "javascript:window.hit=1".into() } };
+    let body = Body::Text {
+        text: Rich { text, spans: vec![span] },
+        part: None,
+        buttons: vec![posts::button(EVIL, Action::Allow { gate: posts::gate(9) })],
+    };
+    home.post(&main_chat(), Post { from: None, level: Level::Note, body }).await;
+    let card = posts::with_card(posts::card(1, "K7Q2", EVIL), |card| {
+        card.title = EVIL.into();
+        card.diff = Some(format!(
+            "--- a/{EVIL}\n+++ b/{EVIL}\n@@ -1 +1 @@ {EVIL}\n-{EVIL}\n+{EVIL}\u{200b}\n"
+        ));
+        card.warnings = vec![EVIL.into()];
+        card.answer = EVIL.into();
+        card.buttons[0].label = EVIL.into();
+    });
+    home.post(&main_chat(), card).await;
+    let progress = Progress {
+        lines: vec![EVIL.into()],
+        since: Timestamp::default(),
+        ended: None,
+        buttons: vec![],
+    };
+    let from = Some("docs".parse().unwrap());
+    home.post(&main_chat(), Post { from, level: Level::Note, body: Body::Progress(progress) })
+        .await;
+    home.post(&main_chat(), posts::document(EVIL, EVIL)).await;
+    let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
+
+    phone.find("//article[contains(@class, 'gate')]//pre[contains(., '<script>')]").await;
+    phone.find("//div[@class='diff']//span[@class='hid'][.='U+200B']").await;
+    phone.find("//div[@class='bubble']//span[@class='hid'][.='U+202E']").await;
+    phone.find("//a[@class='file']//b[contains(., '<img')]").await;
+    for view in ["#/", "#/waiting", "#/chat"] {
+        let go = format!("http://{}/phone{view}", home.address());
+        phone.page.goto(&go).await.unwrap();
+        phone.find("//p[@data-conn][.='Live']").await;
+        let found = "return document.querySelectorAll('main img, nav.threads img, main script, main a[href^=javascript]').length";
+        assert_eq!(phone.run(found).await, json!(0), "{view}");
+        assert_eq!(phone.run("return window.hit === undefined").await, json!(true), "{view}");
+    }
+    phone.close().await;
+}
+
+#[tokio::test]
+async fn everything_goes_by_keyboard() {
+    let home = Home::start().await;
+    home.post(&main_chat(), posts::text("docs", "a long day")).await;
+    let card = home.post(&main_chat(), posts::card(1, "K7Q2", "cargo add backon")).await;
+    let Some(phone) = open(&home, Pointer::Mouse, "#/").await else { return };
+    let enter = char::from(Key::Enter).to_string();
+
+    phone.tab_to("it.matches('a.thread') && it.textContent.includes('Main chat')").await;
+    phone.press(&enter).await;
+    phone.shows("a long day").await;
+    phone.press("/").await;
+    phone.press("hello there").await;
+    phone.press(&enter).await;
+    let heard = home.inbox.accepted(1).await;
+    assert!(matches!(&heard[0].what, HeardKind::Text { text, .. } if text == "hello there"));
+
+    // A reply to a message, and an edit of one's own.
+    phone.run("document.getElementById('main').focus()").await;
+    phone
+        .tab_to("it.ariaLabel === 'Reply' && it.closest('.msg').textContent.includes('a long day')")
+        .await;
+    phone.press(&enter).await;
+    phone.shows("Answers").await;
+    phone.press("indeed").await;
+    phone.press(&enter).await;
+    let heard = home.inbox.accepted(2).await;
+    let HeardKind::Text { reply_to, message, .. } = heard[1].what.clone() else { panic!() };
+    assert!(reply_to.is_some());
+    phone.find(&format!("//article[@id='{message}']")).await;
+    phone.run("document.getElementById('main').focus()").await;
+    phone
+        .tab_to(&format!("it.ariaLabel === 'Edit' && it.closest('.msg').id === '{message}'"))
+        .await;
+    phone.press(&enter).await;
+    phone.shows("Edits your message").await;
+    phone.press(", very long").await;
+    phone.press(&enter).await;
+    let heard = home.inbox.accepted(3).await;
+    let edited = HeardKind::Edited { message, text: "indeed, very long".into() };
+    assert_eq!(heard[2].what, edited);
+
+    // The card, by Tab and Enter; and the queue's own keys.
+    phone.run("document.getElementById('main').focus()").await;
+    phone.tab_to("it.dataset.act === 'approve'").await;
+    phone.press(&enter).await;
+    let heard = home.inbox.accepted(4).await;
+    assert!(matches!(&heard[3].what, HeardKind::Tap { message, .. } if *message == card));
+    phone.page.goto(&format!("http://{}/phone#/waiting", home.address())).await.unwrap();
+    phone.find("//main[@id='waiting']//button[@data-act='deny']").await;
+    phone.run("document.getElementById('waiting').focus()").await;
+    phone.press("d").await;
+    let heard = home.inbox.accepted(5).await;
+    assert!(matches!(&heard[4].what, HeardKind::Tap { action: Action::Deny { .. }, .. }));
+    phone.close().await;
+}
+
+#[tokio::test]
+async fn a_question_is_answered_by_a_choice_and_all_targets_are_large_enough() {
+    let home = Home::start().await;
+    let gate = posts::gate(1);
+    let choice = |question, option, label: &str| {
+        let mut button = posts::button(label, Action::Choose { gate, question, option });
+        button.weight = Weight::Plain;
+        button.detail = Some("a second line".into());
+        button
+    };
+    let post = posts::with_card(posts::card(1, "M4XD", "Which store?"), |card| {
+        card.kind = vigie_core::bridge::CardKind::Question;
+        card.buttons = vec![
+            choice(0, 0, "SQLite"),
+            choice(0, 1, "Files"),
+            choice(1, 0, "Now"),
+            choice(1, 1, "Later"),
+        ];
+    });
+    let card: MessageId = home.post(&main_chat(), post).await;
+    let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
+
+    phone.tap("//div[@aria-label='Question 2']//button[contains(., 'Later')]").await;
+    let heard = home.inbox.accepted(1).await;
+    let action = Action::Choose { gate, question: 1, option: 1 };
+    assert_eq!(heard[0].what, HeardKind::Tap { message: card, action });
+    // 44 px: the smallest a thumb hits surely (the look's own rule).
+    let small = "return [...document.querySelectorAll('.talk button, .talk a, .talk textarea')]
+        .filter((it) => it.checkVisibility() && !it.closest('.tools') && !it.closest('.box'))
+        .map((it) => [it.textContent, it.getBoundingClientRect().height])
+        .filter(([, height]) => height < 40)";
+    assert_eq!(phone.run(small).await, json!([]));
+    let wide = "return document.documentElement.scrollWidth > innerWidth";
+    assert_eq!(phone.run(wide).await, json!(false), "nothing sticks out to the right");
+    phone.close().await;
+}

@@ -1,0 +1,465 @@
+//! Stories with the real Claude Code in a real holder, against a scripted model on loopback.
+//!
+//! `VIGIE_TEST_CLAUDE` names the program; `cargo xtask test` sets it. Without it the stories do not
+//! run and say so, and where `CI` is set they fail.
+
+mod support {
+    pub mod model;
+    pub mod session;
+}
+
+use serde_json::json;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+use support::{
+    model::Model,
+    session::{Session, spec},
+};
+use tempfile::TempDir;
+use vigie::agents::{AgentKind, Conversation, Spec, claude};
+use vigie_core::agent::{
+    AcceptEdits, AgentEvent, Asked, AtDesk, Decision, Doing, ExitStatus, FailureKind, Held,
+    OrderKind, RefusedPrompt, Scope, Settled,
+};
+
+const ALLOW: Decision = Decision::Allow { scope: Scope::Once };
+/// A command that always needs a permission, and does nothing: nobody listens on port 1.
+const CURL: &str = "bash curl -s http://127.0.0.1:1/x";
+
+/// A throw-away home in which every first question is answered, and a model.
+struct Lab {
+    program: PathBuf,
+    model: Model,
+    home: TempDir,
+}
+
+/// The program to test, or why there is none.
+#[expect(clippy::print_stderr, reason = "a story that does not run has to say so")]
+fn program() -> Option<PathBuf> {
+    let program = std::env::var_os("VIGIE_TEST_CLAUDE").map(PathBuf::from);
+    let why = "not run: VIGIE_TEST_CLAUDE does not name a Claude Code program. \
+               `cargo xtask test` sets it; by hand: VIGIE_TEST_CLAUDE=$(command -v claude) cargo test --test claude";
+    if program.is_none() {
+        assert!(std::env::var_os("CI").is_none(), "{why}");
+        eprintln!("{why}");
+    }
+    program
+}
+
+impl Lab {
+    async fn open() -> Option<Self> {
+        let program = program()?;
+        let lab = Self { program, model: Model::start().await, home: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(lab.project()).unwrap();
+        fs::create_dir_all(lab.config()).unwrap();
+        lab.answer_first_questions(true);
+        Some(lab)
+    }
+
+    fn project(&self) -> PathBuf {
+        self.home.path().join("project")
+    }
+
+    fn config(&self) -> PathBuf {
+        self.home.path().join("config")
+    }
+
+    fn answer_first_questions(&self, trusted: bool) {
+        let state = json!({
+            "hasCompletedOnboarding": true,
+            "theme": "dark",
+            "hasSeenAutoDefaultNotice": true,
+            "customApiKeyResponses": { "approved": ["test-key"], "rejected": [] },
+            "projects": { self.project().display().to_string(): { "hasTrustDialogAccepted": trusted } },
+        });
+        fs::write(self.config().join(".claude.json"), state.to_string()).unwrap();
+    }
+
+    fn spec(&self) -> Spec {
+        let text = |path: &Path| path.display().to_string();
+        let env = [
+            ("HOME", text(self.home.path())),
+            ("CLAUDE_CONFIG_DIR", text(&self.config())),
+            ("ANTHROPIC_BASE_URL", self.model.url.clone()),
+            ("ANTHROPIC_API_KEY", "test-key".into()),
+            ("DISABLE_TELEMETRY", "1".into()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+            ("CLAUDE_CODE_MAX_RETRIES", "0".into()),
+        ];
+        let env: BTreeMap<_, _> = env.map(|(name, value)| (name.to_owned(), value)).into();
+        spec(AgentKind::Claude, &self.program, &self.project(), env)
+    }
+
+    async fn session(&self) -> Session {
+        let mut session = self.start(self.spec()).await;
+        session.idle().await;
+        session
+    }
+
+    async fn start(&self, spec: Spec) -> Session {
+        Session::start(spec, self.home.path().join("session")).await
+    }
+}
+
+macro_rules! lab {
+    () => {
+        match Lab::open().await {
+            Some(lab) => lab,
+            None => return,
+        }
+    };
+}
+
+#[tokio::test]
+async fn a_prompt_is_taken_once_and_its_answer_comes_back() {
+    let lab = lab!();
+    let mut session = lab.start(lab.spec()).await;
+    let early = session.prompt("hello => say good morning").await; // while it starts
+    session.taken(early).await;
+    assert_eq!(session.finished().await, "good morning");
+    session.idle().await;
+    assert_eq!(lab.model.heard_times("[phone] hello => say good morning"), 1);
+    let conversation = session.seen().iter().find_map(|event| match event {
+        AgentEvent::Conversation { id, transcript } => Some((id.clone(), transcript.clone())),
+        _ => None,
+    });
+    let (id, transcript) = conversation.unwrap();
+    assert_eq!(session.spec.conversation, Conversation::New { id });
+    assert!(transcript.unwrap().starts_with(lab.config().to_str().unwrap()));
+    let cost = session.until("a cost", |event| match event {
+        AgentEvent::Cost { micro_usd, output_tokens, .. } => Some((*micro_usd, *output_tokens)),
+        _ => None,
+    });
+    let (micro_usd, output_tokens) = cost.await;
+    assert!(micro_usd > 0 && output_tokens >= 20, "{micro_usd} {output_tokens}");
+    let degraded: Vec<_> = session.seen().iter().filter(|event| matches!(event, AgentEvent::Degraded { .. })).collect();
+    assert!(degraded.is_empty(), "{degraded:?}");
+}
+
+#[tokio::test]
+async fn every_text_reaches_the_model_once_and_in_order() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    let long = "x🙂 漢字 ".repeat(1400);
+    let texts = [
+        "!touch ran", "/clear", "/tmp/x is a path", "#a", "@README.md", "-x $HOME `ls` 'q' \"q\"",
+        "ends with \\", "one\ntwo", "a\nb\n\nc\nd\ne\nf", "👩‍💻 é\u{301} עברית \u{202e}x\u{200b}y", &long,
+    ];
+    for (number, text) in texts.iter().enumerate() {
+        let prompt = session.prompt(&format!("{text} {number}\n=> say heard {number}")).await;
+        session.taken(prompt).await;
+        assert_eq!(session.finished().await, format!("heard {number}"), "{text}");
+    }
+    assert!(!lab.project().join("ran").exists(), "nothing ran in a shell");
+    let heard = lab.model.heard().join("\n");
+    let mut rest = heard.as_str();
+    for number in 0..texts.len() {
+        let needle = format!(" {number}\n=> say heard {number}");
+        assert_eq!(heard.matches(&needle).count(), 1, "{number}: {heard}");
+        rest = rest.split_once(&needle).unwrap_or_else(|| panic!("{number} is out of order")).1;
+    }
+    assert_eq!(lab.model.heard_times(&long), 1, "20 kB, byte for byte");
+    assert_eq!(lab.model.heard_times("עברית xy"), 1, "invisible characters are gone");
+}
+
+#[tokio::test]
+async fn prompts_while_it_works_wait_their_turn() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("first => slow 2 one").await;
+    session.working().await;
+    let second = session.prompt("second => say two").await;
+    let third = session.prompt("third => say three").await;
+    let held = session.until("held", |event| match event {
+        AgentEvent::PromptHeld { prompt, why } if *prompt == third => Some(*why),
+        _ => None,
+    });
+    assert_eq!(held.await, Held::Busy);
+    assert!(session.finished().await.starts_with("one"));
+    session.taken(second).await;
+    assert_eq!(session.finished().await, "two");
+    session.taken(third).await;
+    assert_eq!(session.finished().await, "three");
+    let heard = lab.model.heard().join("\n");
+    let at = |text: &str| heard.find(text).unwrap();
+    assert!(at("first =>") < at("second =>") && at("second =>") < at("third =>"));
+    assert_eq!(lab.model.heard_times("second => say two"), 1);
+}
+
+#[tokio::test]
+async fn a_stop_and_a_prompt_right_after_it() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    for round in 0..3 {
+        // Nothing is answered yet in the first rounds, so the prompt comes back into the box.
+        let step = if round < 2 { "hang 60" } else { "bash sleep 60" };
+        session.prompt(&format!("long {round} => {step}")).await;
+        session.working().await;
+        session.order(OrderKind::Interrupt).await;
+        let next = session.prompt(&format!("next {round} => say after {round}")).await;
+        session.interrupted().await;
+        session.taken(next).await;
+        assert_eq!(session.finished().await, format!("after {round}"));
+        assert_eq!(lab.model.heard_times(&format!("next {round} => say after {round}")), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_permission_is_given_from_afar() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt(&format!("=> {CURL} then say done")).await;
+    let (request, ask) = session.asked().await;
+    let Asked::Permission { tool, input, cwd, can_remember } = ask else { panic!("{ask:?}") };
+    assert_eq!((tool.as_str(), can_remember), ("Bash", true));
+    assert_eq!(input["command"], "curl -s http://127.0.0.1:1/x");
+    assert_eq!(Path::new(&cwd), lab.project());
+    session.shows("Do you want to proceed").await;
+    let waiting = session.prompt("later => say later").await; // must not answer the dialog
+    session.answer(&request, ALLOW).await;
+    assert_eq!(session.settled(&request).await, Settled::Ours);
+    assert_eq!(session.finished().await, "done");
+    session.taken(waiting).await;
+    assert_eq!(session.finished().await, "later");
+
+    session.prompt(&format!("=> {CURL}/no")).await;
+    let (request, _) = session.asked().await;
+    session.answer(&request, Decision::Deny { reason: Some("not on Fridays".into()) }).await;
+    assert_eq!(session.settled(&request).await, Settled::Ours);
+    assert!(session.finished().await.contains("not on Fridays"));
+}
+
+#[tokio::test]
+async fn a_yes_for_the_session_is_not_asked_again_and_reaches_no_file() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt(&format!("=> {CURL} then {CURL} then say done")).await;
+    let (request, _) = session.asked().await;
+    session.answer(&request, Decision::Allow { scope: Scope::Session }).await;
+    assert_eq!(session.finished().await, "done");
+    let asked = session.seen().iter().filter(|event| matches!(event, AgentEvent::Asked { .. }));
+    assert_eq!(asked.count(), 1);
+    assert!(!lab.project().join(".claude/settings.local.json").exists());
+    assert!(!lab.config().join("settings.json").exists());
+}
+
+#[tokio::test]
+async fn the_desk_may_answer_first() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt(&format!("=> {CURL} then say went on")).await;
+    let (request, _) = session.asked().await;
+    session.shows("Do you want to proceed").await;
+    session.until("waiting", |event| matches!(event, AgentEvent::Now { doing: Doing::Waiting }).then_some(())).await;
+    session.keys("\r").await;
+    assert_eq!(session.settled(&request).await, Settled::AtDesk { allowed: AtDesk::Allowed });
+    session.answer(&request, Decision::Deny { reason: None }).await; // too late, and without effect
+    assert_eq!(session.finished().await, "went on");
+
+    session.prompt(&format!("=> {CURL} then say never")).await;
+    let (request, _) = session.asked().await;
+    session.shows("Do you want to proceed").await;
+    session.keys("\x1b").await;
+    assert_eq!(session.settled(&request).await, Settled::AtDesk { allowed: AtDesk::Denied });
+    session.interrupted().await;
+    session.prompt("=> say still here").await;
+    assert_eq!(session.finished().await, "still here");
+}
+
+#[tokio::test]
+async fn questions_are_answered_with_labels_and_own_words() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("=> ask then say thanks").await;
+    let (request, ask) = session.asked().await;
+    let Asked::Questions { questions } = ask else { panic!("{ask:?}") };
+    assert_eq!(questions[0].options[1].label, "Green");
+    assert!(questions[1].multiple);
+    let answers = vec!["a kind of mauve".into(), "Salt, Pepper".into()];
+    session.answer(&request, Decision::Answers { answers }).await;
+    assert_eq!(session.settled(&request).await, Settled::Ours);
+    assert_eq!(session.finished().await, "thanks");
+    let results = lab.model.results();
+    assert!(results.contains("a kind of mauve") && results.contains("Salt, Pepper"), "{results}");
+}
+
+#[tokio::test]
+async fn a_plan_goes_back_with_feedback_and_is_approved() {
+    let lab = lab!();
+    let mut spec = lab.spec();
+    spec.permission_mode = Some("plan".into());
+    let mut session = lab.start(spec).await;
+    session.prompt("=> plan then plan then write notes.txt it went through then say built").await;
+    let (request, ask) = session.asked().await;
+    assert!(matches!(ask, Asked::Plan { .. }), "{ask:?}");
+    session.answer(&request, Decision::Deny { reason: Some("mind the cat".into()) }).await;
+    let (request, ask) = session.asked().await;
+    assert!(matches!(ask, Asked::Plan { .. }), "{ask:?}");
+    assert!(lab.model.results().contains("mind the cat"));
+    session.answer(&request, Decision::Plan { accept_edits: AcceptEdits::Yes }).await;
+    assert_eq!(session.settled(&request).await, Settled::Ours);
+    assert_eq!(session.finished().await, "built");
+}
+
+#[tokio::test]
+async fn a_failing_service_is_told_and_the_next_prompt_works() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("=> error 529").await;
+    let failed = session.until("failed", |event| match event {
+        AgentEvent::TurnFailed { kind, .. } => Some(*kind),
+        _ => None,
+    });
+    assert_eq!(failed.await, FailureKind::Service);
+    session.prompt("=> say again").await;
+    assert_eq!(session.finished().await, "again");
+}
+
+#[tokio::test]
+async fn commands_are_meant_as_commands() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("=> say first").await;
+    session.finished().await;
+    let clear = session.command("/clear").await;
+    let mut news = Vec::new();
+    // Both come, in whichever order.
+    while news.len() < 2 {
+        news.push(session.until("taken and a new conversation", |event| match event {
+            AgentEvent::PromptTaken { prompt, .. } if *prompt == clear => Some("taken"),
+            AgentEvent::Conversation { .. } => Some("conversation"),
+            _ => None,
+        }).await);
+    }
+    news.sort_unstable();
+    assert_eq!(news, ["conversation", "taken"]);
+    let unknown = session.command("/nosuchthing").await;
+    let why = session.until("refused", |event| match event {
+        AgentEvent::PromptRefused { prompt, why } if *prompt == unknown => Some(why.clone()),
+        _ => None,
+    });
+    assert!(matches!(why.await, RefusedPrompt::ByAgent { .. }));
+    session.prompt("=> say second").await;
+    assert_eq!(session.finished().await, "second");
+}
+
+#[tokio::test]
+async fn a_dialog_nobody_told_us_of_needs_the_desk_and_stop_closes_it() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.keys("/cost\r").await;
+    let screen = session.until("the desk is needed", |event| match event {
+        AgentEvent::Now { doing: Doing::NeedsDesk { screen, .. } } => Some(screen.join("\n")),
+        _ => None,
+    });
+    assert!(screen.await.contains("Usage"));
+    let prompt = session.prompt("=> say back").await;
+    session.order(OrderKind::Interrupt).await;
+    session.taken(prompt).await;
+    assert_eq!(session.finished().await, "back");
+}
+
+#[tokio::test]
+async fn a_killed_session_goes_on_with_its_whole_context() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("the word is mistletoe => say noted").await;
+    session.finished().await;
+    session.idle().await;
+    let (spec, folder) = session.die().await;
+    let mut session = Session::start(spec, folder).await;
+    session.idle().await;
+    session.prompt("which word? => say that one").await;
+    assert_eq!(session.finished().await, "that one");
+    let heard = lab.model.heard().join("\n");
+    assert!(heard.contains("mistletoe") && heard.contains("which word?"), "{heard}");
+}
+
+#[tokio::test]
+async fn an_unknown_conversation_is_never_a_fresh_one() {
+    let lab = lab!();
+    let mut spec = lab.spec();
+    let id = "4a4bafd0-4dd1-4bd7-97f4-1d5bca9d9e57";
+    spec.conversation = Conversation::Resume { id: id.into() };
+    let mut session = lab.start(spec).await;
+    let exited = session.until("exited", |event| match event {
+        AgentEvent::Exited { how, last } => Some((*how, last.join("\n"))),
+        _ => None,
+    });
+    let (how, last) = exited.await;
+    assert_eq!(how, ExitStatus::Code { code: 1 });
+    assert!(last.contains("No conversation found"), "{last}");
+}
+
+#[tokio::test]
+async fn a_question_at_its_start_needs_the_desk_and_no_prompt_answers_it() {
+    let lab = lab!();
+    lab.answer_first_questions(false);
+    let mut session = lab.start(lab.spec()).await;
+    let prompt = session.prompt("=> say in").await;
+    let screen = session.until("the desk is needed", |event| match event {
+        AgentEvent::Now { doing: Doing::NeedsDesk { screen, .. } } => Some(screen.join("\n")),
+        _ => None,
+    });
+    assert!(screen.await.contains("trust"));
+    session.keys("\x1b[B").await;
+    session.shows("❯ Yes").await;
+    session.keys("\r").await;
+    session.taken(prompt).await;
+    assert_eq!(session.finished().await, "in");
+}
+
+#[tokio::test]
+async fn a_subagent_asks_for_itself() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt(&format!("=> subagent {CURL} then say all done")).await;
+    let (request, _) = session.asked().await;
+    assert!(!request.as_str().starts_with("main-"), "{request}");
+    session.answer(&request, ALLOW).await;
+    assert_eq!(session.settled(&request).await, Settled::Ours);
+    session.finished().await;
+}
+
+#[tokio::test]
+async fn what_is_typed_at_the_desk_is_kept_and_told() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.keys("=> say from the desk\r").await;
+    let text = session.until("a turn of the desk", |event| match event {
+        AgentEvent::ForeignTurn { text, .. } => Some(text.clone()),
+        _ => None,
+    });
+    assert_eq!(text.await, "=> say from the desk");
+    assert_eq!(session.finished().await, "from the desk");
+    session.idle().await;
+    session.keys("half a sentence").await;
+    session.prompt("=> say from afar").await;
+    assert_eq!(session.finished().await, "from afar");
+    session.shows("❯ half a sentence").await;
+    assert_eq!(lab.model.heard_times("half a sentence"), 0);
+}
+
+#[tokio::test]
+async fn an_ended_session_leaves_in_its_own_way() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("=> bash sleep 100").await;
+    session.working().await;
+    session.order(OrderKind::End).await;
+    let how = session.until("exited", |event| match event {
+        AgentEvent::Exited { how, .. } => Some(*how),
+        _ => None,
+    });
+    assert_eq!(how.await, ExitStatus::Code { code: 143 });
+}
+
+#[tokio::test]
+async fn the_probe_knows_this_version() {
+    let Some(program) = program() else { return };
+    let probe = claude::probe(&program).await;
+    assert_eq!((probe.known, probe.findings), (claude::Known::Tested, vec![]));
+}

@@ -1,0 +1,262 @@
+//! A model that does what the prompt tells it: a small Messages API on loopback, enough for a real
+//! coding agent to work against, without any account.
+//!
+//! The newest user text with `=>` decides. What follows it on that line are the model's steps,
+//! parted by ` then `, one per call: `=> bash ls then say done`.
+//!
+//! | step | what the model answers |
+//! | --- | --- |
+//! | `say TEXT` | text, and the turn ends |
+//! | `slow SECONDS TEXT` | the same, dripped |
+//! | `hang SECONDS` | nothing for so long |
+//! | `bash COMMAND` | the tool `Bash` |
+//! | `write PATH TEXT` | the tool `Write` |
+//! | `edit PATH OLD to NEW` | the tool `Edit` |
+//! | `ask` | a question with three colours and one with several answers |
+//! | `plan` | the tool `ExitPlanMode` |
+//! | `subagent STEP` | the tool `Agent`, with a script of one step |
+//! | `error STATUS` | this HTTP status, every time |
+//!
+//! After the last step the model repeats what its last tool gave it.
+
+use axum::{
+    Json, Router,
+    body::{Body, Bytes},
+    extract::State,
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use futures_util::{StreamExt, stream};
+use serde_json::{Value, json};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tokio::{net::TcpListener, task::JoinSet, time::sleep};
+
+/// Pieces of a dripped answer.
+const DRIPS: usize = 20;
+
+/// The server; it stops when dropped.
+pub(crate) struct Model {
+    pub(crate) url: String,
+    requests: Requests,
+    _serving: JoinSet<()>,
+}
+
+type Requests = Arc<Mutex<Vec<Value>>>;
+
+impl Model {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let requests = Requests::default();
+        let router = Router::new()
+            .route("/v1/messages", post(messages))
+            .route("/v1/messages/count_tokens", post(count))
+            .route("/", get(|| async { "" }))
+            .with_state(requests.clone());
+        let mut serving = JoinSet::new();
+        serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { url, requests, _serving: serving }
+    }
+
+    /// What people said in the longest conversation the model saw, in order.
+    pub(crate) fn heard(&self) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        let longest = requests.iter().filter(|one| !tools(one).is_empty()).max_by_key(|one| size(one));
+        longest.map(|one| list(&one["messages"]).iter().flat_map(said).collect()).unwrap_or_default()
+    }
+
+    /// How often `text` stands in it.
+    pub(crate) fn heard_times(&self, text: &str) -> usize {
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        let text = bare(text);
+        self.heard().iter().map(|said| bare(said).matches(&text).count()).sum()
+    }
+
+    /// What tools gave back to the model, in all requests.
+    pub(crate) fn results(&self) -> String {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().flat_map(|one| list(&one["messages"])).filter_map(result).collect::<Vec<_>>().join("\n")
+    }
+}
+
+async fn count(Json(request): Json<Value>) -> Json<Value> {
+    Json(json!({ "input_tokens": size(&request) / 4 }))
+}
+
+async fn messages(State(requests): State<Requests>, Json(request): Json<Value>) -> Response {
+    requests.lock().unwrap().push(request.clone());
+    let answer = answer(&request);
+    sleep(answer.silence).await;
+    if let Some(status) = answer.status {
+        let error = json!({ "type": "error", "error": { "type": "api_error", "message": "told to fail" } });
+        return (StatusCode::from_u16(status).unwrap(), Json(error)).into_response();
+    }
+    let model = request["model"].clone();
+    let usage = json!({ "input_tokens": 10, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": size(&request) / 4, "output_tokens": 20 });
+    let message = |content: Vec<Value>, stop: Value| {
+        json!({ "id": format!("msg_{:016x}", rand::random::<u64>()), "type": "message", "role": "assistant",
+            "model": model, "content": content, "stop_reason": stop, "stop_sequence": null, "usage": usage })
+    };
+    let stop = if answer.content["type"] == "text" { "end_turn" } else { "tool_use" };
+    if request["stream"] != true {
+        return Json(message(vec![answer.content], json!(stop))).into_response();
+    }
+    let (empty, parts) = parts(&answer.content);
+    let pause = answer.dripped / u32::try_from(parts.len()).unwrap();
+    let mut events = vec![
+        (Duration::ZERO, json!({ "type": "message_start", "message": message(vec![], Value::Null) })),
+        (Duration::ZERO, json!({ "type": "content_block_start", "index": 0, "content_block": empty })),
+    ];
+    events.extend(parts.into_iter().map(|delta| {
+        (pause, json!({ "type": "content_block_delta", "index": 0, "delta": delta }))
+    }));
+    let ends = [
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "usage": usage,
+            "delta": { "stop_reason": stop, "stop_sequence": null } }),
+        json!({ "type": "message_stop" }),
+    ];
+    events.extend(ends.map(|end| (Duration::ZERO, end)));
+    let body = stream::iter(events).then(|(pause, event)| async move {
+        sleep(pause).await;
+        let name = event["type"].as_str().unwrap();
+        Ok::<_, std::convert::Infallible>(Bytes::from(format!("event: {name}\ndata: {event}\n\n")))
+    });
+    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(body)).into_response()
+}
+
+struct Answer {
+    content: Value,
+    silence: Duration,
+    dripped: Duration,
+    status: Option<u16>,
+}
+
+impl From<Value> for Answer {
+    fn from(content: Value) -> Self {
+        Self { content, silence: Duration::ZERO, dripped: Duration::ZERO, status: None }
+    }
+}
+
+fn answer(request: &Value) -> Answer {
+    let messages = list(&request["messages"]);
+    // Titles and summaries are asked without tools; some want JSON.
+    if tools(request).is_empty() {
+        return text(r#"{"title":"A title"}"#).into();
+    }
+    let script = messages.iter().enumerate().rev().find_map(|(at, message)| {
+        let said = said(message).into_iter().rev();
+        said.filter_map(|text| text.rsplit_once("=>").map(|(_, rest)| rest.to_owned())).next().map(|rest| (at, rest))
+    });
+    let Some((at, script)) = script else { return text("nothing to do").into() };
+    let line = script.lines().next().unwrap_or_default();
+    let line = line.split("</").next().unwrap_or_default().trim();
+    let done = messages[at + 1..].iter().filter(|message| message["role"] == "assistant").count();
+    match line.split(" then ").nth(done) {
+        Some(step) => play(step.trim(), request),
+        None => {
+            let last = messages.iter().rev().find_map(result).unwrap_or_default();
+            text(&format!("the tool said: {last}")).into()
+        }
+    }
+}
+
+fn play(step: &str, request: &Value) -> Answer {
+    let (verb, rest) = step.split_once(' ').unwrap_or((step, ""));
+    let (first, more) = rest.split_once(' ').unwrap_or((rest, ""));
+    let seconds = || Duration::from_secs_f64(first.parse().unwrap_or(1.0));
+    match verb {
+        "say" => text(rest).into(),
+        "slow" => Answer { dripped: seconds(), ..text(&format!("{more}{}", " .".repeat(DRIPS))).into() },
+        "hang" => Answer { silence: seconds(), ..text("at last").into() },
+        "bash" => tool("Bash", json!({ "command": rest, "description": "A command" })).into(),
+        "write" => tool("Write", json!({ "file_path": first, "content": format!("{more}\n") })).into(),
+        "edit" => {
+            let (old, new) = more.split_once(" to ").unwrap_or((more, ""));
+            tool("Edit", json!({ "file_path": first, "old_string": old, "new_string": new })).into()
+        }
+        "ask" => tool("AskUserQuestion", json!({ "questions": [
+            question("Which colour?", "Colour", &["Red", "Green", "Blue"], false),
+            question("What else?", "Extras", &["Salt", "Pepper"], true),
+        ]})).into(),
+        "plan" => tool("ExitPlanMode", json!({ "plan": "# The plan\n\n1. Begin\n2. End" })).into(),
+        "subagent" => {
+            let name = if tools(request).contains(&"Agent") { "Agent" } else { "Task" };
+            tool(name, json!({ "description": "A helper", "subagent_type": "general-purpose",
+                "prompt": format!("=> {rest}") })).into()
+        }
+        "error" => Answer { status: first.parse().ok(), ..text("").into() },
+        _ => text(&format!("no step is called {verb}")).into(),
+    }
+}
+
+fn text(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+fn tool(name: &str, input: Value) -> Value {
+    json!({ "type": "tool_use", "id": format!("toolu_{:016x}", rand::random::<u64>()), "name": name, "input": input })
+}
+
+fn question(text: &str, header: &str, labels: &[&str], multiple: bool) -> Value {
+    let options: Vec<_> = labels.iter().map(|label| json!({ "label": label, "description": format!("{label} it is") })).collect();
+    json!({ "question": text, "header": header, "multiSelect": multiple, "options": options })
+}
+
+/// The block as it begins, and what is streamed of it.
+fn parts(content: &Value) -> (Value, Vec<Value>) {
+    if content["type"] == "text" {
+        let letters: Vec<char> = content["text"].as_str().unwrap().chars().collect();
+        let size = letters.len().div_ceil(DRIPS).max(1);
+        let mut deltas: Vec<_> = letters
+            .chunks(size)
+            .map(|part| json!({ "type": "text_delta", "text": part.iter().collect::<String>() }))
+            .collect();
+        if deltas.is_empty() {
+            deltas.push(json!({ "type": "text_delta", "text": "" }));
+        }
+        return (text(""), deltas);
+    }
+    let mut empty = content.clone();
+    empty["input"] = json!({});
+    let delta = json!({ "type": "input_json_delta", "partial_json": content["input"].to_string() });
+    (empty, vec![delta])
+}
+
+/// A person's texts in one message, without what the agent adds for the model.
+fn said(message: &Value) -> Vec<String> {
+    if message["role"] != "user" {
+        return vec![];
+    }
+    let texts = match &message["content"] {
+        Value::String(text) => vec![text.clone()],
+        content => list(content).iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect(),
+    };
+    texts.into_iter().filter(|text| !text.trim_start().starts_with("<system-reminder>")).collect()
+}
+
+/// What a tool gave back in this message.
+fn result(message: &Value) -> Option<String> {
+    let block = list(&message["content"]).iter().find(|block| block["type"] == "tool_result")?;
+    Some(match &block["content"] {
+        Value::String(text) => text.clone(),
+        content => list(content).iter().filter_map(|part| part["text"].as_str()).collect(),
+    })
+}
+
+fn tools(request: &Value) -> Vec<&str> {
+    list(&request["tools"]).iter().filter_map(|tool| tool["name"].as_str()).collect()
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn size(request: &Value) -> usize {
+    request["messages"].to_string().len()
+}
