@@ -77,7 +77,7 @@ fn child() {
     DEADLY.store(at, Ordering::SeqCst);
     let hook = if std::env::var(DIE_WHEN).as_deref() == Ok("after") { hook_after } else { hook_before };
     unsafe { ffi::sqlite3_auto_extension(Some(hook)) };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let folder = |name: &str| std::env::var(name).unwrap().into();
         let around = Surroundings::of_this_process(Some(folder("VIGIE_TEST_DATA")), Some(folder("VIGIE_TEST_CONFIG"))).unwrap();
@@ -189,25 +189,25 @@ const ANSWER: &str = "3 lines printed";
 /// In what the agent remembers; a person's own message is no post.
 const RECALLED: &str = "stream 3";
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_message_and_its_answer_survive_a_death_before_each_write() {
     let deaths = at_every_write("before", message_in_answer_out).await;
     eprintln!("message and answer, before each write: {deaths} deaths, lost 0, doubled 0");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_message_and_its_answer_survive_a_death_after_each_write() {
     let deaths = at_every_write("after", message_in_answer_out).await;
     eprintln!("message and answer, after each write: {deaths} deaths, lost 0, doubled 0");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_gate_survives_a_death_before_each_write() {
     let deaths = at_every_write("before", asked_and_answered).await;
     eprintln!("gate, before each write: {deaths} deaths, lost 0, doubled 0");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test]
 async fn a_gate_survives_a_death_after_each_write() {
     let deaths = at_every_write("after", asked_and_answered).await;
     eprintln!("gate, after each write: {deaths} deaths, lost 0, doubled 0");

@@ -5,6 +5,8 @@
 pub mod agent;
 pub mod answer;
 pub mod bridge;
+#[cfg(test)]
+mod cases;
 pub mod command;
 pub mod decide;
 pub mod delivery;

@@ -1,5 +1,6 @@
 //! A real daemon in a process of its own, on a throw-away data folder, that can be killed and
 //! started again; and the desk's way to it.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use serde_json::{Value, json};
 use std::{
@@ -15,44 +16,44 @@ use vigie::web::client::Client;
 use super::phone::Phone;
 
 /// Nothing a test waits for takes longer, unless it is broken.
-pub const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// How the daemon's process is started.
-pub type Start = fn(&Home) -> Command;
+pub(crate) type Start = fn(&Home) -> Command;
 
 /// A data folder and, most of the time, a daemon on it.
-pub struct Home {
+pub(crate) struct Home {
     folder: TempDir,
-    pub address: SocketAddr,
+    pub(crate) address: SocketAddr,
     start: Start,
     /// What a start adds to the environment.
-    pub env: Vec<(String, String)>,
+    pub(crate) env: Vec<(String, String)>,
     daemon: Option<Child>,
 }
 
 impl Home {
     /// A fresh folder; the daemon is not started yet.
-    pub fn new(start: Start) -> Self {
+    pub(crate) fn new(start: Start) -> Self {
         // Asked of the system and given back: nobody else takes it in the meantime on purpose.
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         Self { folder: tempfile::tempdir().unwrap(), address, start, env: Vec::new(), daemon: None }
     }
 
-    pub fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// The demo project's folder.
-    pub fn project(&self) -> PathBuf {
+    pub(crate) fn project(&self) -> PathBuf {
         self.folder.path().join("project")
     }
 
-    pub fn settings(&self) -> PathBuf {
+    pub(crate) fn settings(&self) -> PathBuf {
         self.folder.path().join("config.toml")
     }
 
     /// Writes the configuration: the demo agent on one project, and whatever `more` adds.
-    pub fn configure(&self, more: &str) {
+    pub(crate) fn configure(&self, more: &str) {
         fs::create_dir_all(self.project()).unwrap();
         let text = format!(
             "[web]\nlisten = \"{}\"\n\n[[human]]\nid = \"ines\"\nname = \"Inès Caradec\"\nrole = \"owner\"\n\n\
@@ -63,7 +64,7 @@ impl Home {
         fs::write(self.settings(), text).unwrap();
     }
 
-    pub fn spawn(&mut self) {
+    pub(crate) fn spawn(&mut self) {
         let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.path().join("daemon.log")).unwrap();
         let mut command = (self.start)(self);
         command.envs(self.env.iter().cloned()).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
@@ -71,13 +72,13 @@ impl Home {
     }
 
     /// Starts the daemon and waits until the desk's door is open.
-    pub async fn up(&mut self) {
+    pub(crate) async fn up(&mut self) {
         self.spawn();
         assert!(self.try_up().await, "the daemon did not start:\n{}", self.log());
     }
 
     /// `false` when it died before it was up.
-    pub async fn try_up(&mut self) -> bool {
+    pub(crate) async fn try_up(&mut self) -> bool {
         let end = Instant::now() + DEADLINE;
         while Instant::now() < end {
             if self.exited().is_some() {
@@ -91,38 +92,38 @@ impl Home {
         panic!("the daemon is neither up nor gone:\n{}", self.log());
     }
 
-    pub fn exited(&mut self) -> Option<ExitStatus> {
+    pub(crate) fn exited(&mut self) -> Option<ExitStatus> {
         self.daemon.as_mut().and_then(|child| child.try_wait().unwrap())
     }
 
     /// `kill -9`.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.daemon.take() {
             let _ = child.kill();
             child.wait().unwrap();
         }
     }
 
-    pub fn desk(&self) -> Client {
+    pub(crate) fn desk(&self) -> Client {
         Client::new(&self.data())
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("daemon.log")).unwrap_or_default()
     }
 
     /// Signs in with a link from the desk.
-    pub async fn phone(&self) -> Phone {
+    pub(crate) async fn phone(&self) -> Phone {
         let link: Value = self.desk().post("/links", &json!({})).await.unwrap();
         Phone::sign_in(self.address, link["code"].as_str().unwrap()).await
     }
 
-    pub async fn session(&self, name: &str) -> Value {
+    pub(crate) async fn session(&self, name: &str) -> Value {
         self.desk().get(&format!("/sessions/{name}")).await.unwrap()
     }
 
     /// Waits until the session is in that state.
-    pub async fn session_is(&self, name: &str, state: &str) -> Value {
+    pub(crate) async fn session_is(&self, name: &str, state: &str) -> Value {
         let end = Instant::now() + DEADLINE;
         loop {
             let session: Result<Value, _> = self.desk().get(&format!("/sessions/{name}")).await;
@@ -137,7 +138,7 @@ impl Home {
     }
 
     /// The folder of the session's present run.
-    pub async fn folder_of(&self, name: &str) -> PathBuf {
+    pub(crate) async fn folder_of(&self, name: &str) -> PathBuf {
         let folder: Value = self.desk().get(&format!("/sessions/{name}/folder")).await.unwrap();
         PathBuf::from(folder["folder"].as_str().unwrap())
     }

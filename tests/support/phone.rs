@@ -1,4 +1,5 @@
 //! The phone page's requests, as its script makes them.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, StatusCode, body::Bytes, client::conn::http1, header};
@@ -14,18 +15,18 @@ use super::home::DEADLINE;
 
 /// One signed-in browser.
 #[derive(Clone)]
-pub struct Phone {
+pub(crate) struct Phone {
     address: SocketAddr,
     cookie: String,
 }
 
 /// Why a request has no answer, or none that says yes.
 #[derive(Debug)]
-pub struct NoAnswer(pub String);
+pub(crate) struct NoAnswer(pub(crate) String);
 
 impl Phone {
-    pub async fn sign_in(address: SocketAddr, code: &str) -> Self {
-        let form = format!("token={code}");
+    pub(crate) async fn sign_in(address: SocketAddr, code: &str) -> Self {
+        let form = format!("code={code}");
         let request = Request::post("/login")
             .header(header::HOST, address.to_string())
             .header(header::ORIGIN, format!("http://{address}"))
@@ -57,21 +58,21 @@ impl Phone {
     }
 
     /// Sends once; the page keeps `client` and sends again under it.
-    pub async fn try_send(&self, client: &str, text: &str) -> Result<Value, NoAnswer> {
+    pub(crate) async fn try_send(&self, client: &str, text: &str) -> Result<Value, NoAnswer> {
         self.ask("POST", "/phone/api/send", Some(&json!({ "client": client, "text": text }))).await
     }
 
-    pub async fn send(&self, client: &str, text: &str) -> Value {
+    pub(crate) async fn send(&self, client: &str, text: &str) -> Value {
         self.try_send(client, text).await.unwrap()
     }
 
-    pub async fn try_tap(&self, client: &str, message: &str, action: &Value) -> Result<Value, NoAnswer> {
+    pub(crate) async fn try_tap(&self, client: &str, message: &str, action: &Value) -> Result<Value, NoAnswer> {
         let body = json!({ "client": client, "message": message, "action": action });
         self.ask("POST", "/phone/api/tap", Some(&body)).await
     }
 
     /// Everything the page would show, in the main chat and in all threads.
-    pub async fn try_messages(&self) -> Result<Vec<Value>, NoAnswer> {
+    pub(crate) async fn try_messages(&self) -> Result<Vec<Value>, NoAnswer> {
         let state = self.ask("GET", "/phone/api/state", None).await?;
         let mut all = Vec::new();
         for thread in state["threads"].as_array().into_iter().flatten() {
@@ -88,7 +89,7 @@ impl Phone {
     }
 
     /// Waits for a message that `is` so.
-    pub async fn shows(&self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) async fn shows(&self, what: &str, is: impl Fn(&Value) -> bool) -> Value {
         let end = Instant::now() + DEADLINE;
         loop {
             let messages = self.try_messages().await.unwrap_or_default();
@@ -101,18 +102,18 @@ impl Phone {
     }
 
     /// Waits for a session's words.
-    pub async fn hears(&self, words: &str) -> Value {
+    pub(crate) async fn hears(&self, words: &str) -> Value {
         self.shows(words, |message| plain(message).contains(words)).await
     }
 
     /// How many messages of sessions hold these words.
-    pub async fn count(&self, words: &str) -> usize {
+    pub(crate) async fn count(&self, words: &str) -> usize {
         let said = |message: &&Value| message["what"]["kind"] == "post" && plain(message).contains(words);
         self.try_messages().await.unwrap().iter().filter(said).count()
     }
 
     /// Waits until the person's own message carries that mark.
-    pub async fn marked(&self, client: &str, mark: &str) -> Value {
+    pub(crate) async fn marked(&self, client: &str, mark: &str) -> Value {
         let is = |message: &Value| {
             message["what"]["client"] == client && message["what"]["mark"]["mark"] == mark
         };
@@ -120,30 +121,30 @@ impl Phone {
     }
 
     /// Waits for an open card.
-    pub async fn card(&self) -> Value {
+    pub(crate) async fn card(&self) -> Value {
         self.shows("an open card", |message| message["what"]["body"]["state"]["state"] == "open").await
     }
 
     /// Waits for a card in that state.
-    pub async fn card_in(&self, state: &str) -> Value {
+    pub(crate) async fn card_in(&self, state: &str) -> Value {
         self.shows(&format!("a card {state}"), |message| message["what"]["body"]["state"]["state"] == state).await
     }
 
     /// Taps the card's button with that label.
-    pub async fn tap(&self, card: &Value, label: &str) -> Value {
+    pub(crate) async fn tap(&self, card: &Value, label: &str) -> Value {
         let action = button(card, label);
         self.try_tap(&format!("tap {label} {}", card["id"]), card["id"].as_str().unwrap(), &action).await.unwrap()
     }
 }
 
-pub fn button(card: &Value, label: &str) -> Value {
+pub(crate) fn button(card: &Value, label: &str) -> Value {
     let buttons = card["what"]["body"]["buttons"].as_array().unwrap_or_else(|| panic!("no buttons: {card:#}"));
     let found = buttons.iter().find(|button| button["label"] == label);
     found.unwrap_or_else(|| panic!("no button {label}: {card:#}"))["action"].clone()
 }
 
 /// All text in a message, whatever its shape.
-pub fn plain(value: &Value) -> String {
+pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(plain).collect(),

@@ -120,6 +120,10 @@ impl Judge<'_> {
             for line in text.lines() {
                 self.commands(&shell::read(line), depth);
             }
+            let words = script.commands.iter().flat_map(|command| &command.words);
+            if words.into_iter().any(|word| INTERPRETERS.contains(&base(&word.text))) {
+                self.found.extend(rules::program_text(text));
+            }
         }
         self.commands(&script, depth);
     }
@@ -176,25 +180,27 @@ impl Judge<'_> {
         let Some((first, rest)) = words.split_first() else { return };
         let name = base(&first.text);
         let arguments: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
-        if first.dynamic {
-            let forced = arguments
-                .iter()
-                .any(|word| rules::is_cluster(word, 'r') || rules::is_cluster(word, 'f'));
+        if first.dynamic || is_pattern(&first.text) {
+            let forced = first.text.contains("IFS")
+                || first.text.contains(',')
+                || arguments
+                    .iter()
+                    .any(|word| rules::is_cluster(word, 'r') || rules::is_cluster(word, 'f'));
             self.found.push(if forced {
                 code("runs a program only known when it runs, with -r or -f")
             } else {
                 care("runs a program only known when it runs")
             });
         }
-        let substituted = rest.iter().any(|word| {
-            word.dynamic && word.text.contains(['(', '<', '$', '`'])
-                || word.dynamic && word.text.is_empty()
-        });
-        if SHELLS.contains(&name) || matches!(name, "eval" | "source" | ".") {
-            if substituted {
+        let is_shell = SHELLS.contains(&name);
+        if is_shell || matches!(name, "eval" | "source" | ".") {
+            // Of a shell's words only the script is run, the others are given to it.
+            let scripts = if is_shell { 1 } else { rest.len() };
+            let plain = rest.iter().filter(|word| !word.text.starts_with('-'));
+            if plain.take(scripts).any(|word| word.dynamic) {
                 self.found.push(code("runs text that is only known when it runs"));
             }
-            if SHELLS.contains(&name) {
+            if is_shell {
                 self.shell(&arguments, depth);
             }
         }
@@ -259,6 +265,12 @@ fn fed(words: &[Word]) -> Option<Finding> {
 fn base(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     name.strip_suffix(".exe").unwrap_or(name)
+}
+
+/// The shell makes the program's name out of it: `/bin/r?`, `{rm,-rf,x}`.
+fn is_pattern(word: &str) -> bool {
+    let test = word == "[" || word == "[[";
+    !test && (word.contains(['*', '?', '[']) || (word.contains('{') && word.contains(',')))
 }
 
 fn is_assignment(word: &str) -> bool {

@@ -174,17 +174,15 @@ impl<'a> Request<'a> {
     /// A tool we do not know, or one whose input is not as we know it.
     fn anything(&mut self, tool: &str) {
         let mut parts = tool.splitn(3, "__");
-        self.title = match (parts.next(), parts.next(), parts.next()) {
-            (Some("mcp"), Some(server), Some(name)) => {
-                self.found.push(care("uses a tool of another program"));
-                format!("asks to use {} of {}", self.line(name), self.line(server))
+        let parts = (parts.next(), parts.next(), parts.next());
+        self.title = if let (Some("mcp"), Some(server), Some(name)) = parts {
+            self.found.push(care("uses a tool of another program"));
+            format!("asks to use {} of {}", self.line(name), self.line(server))
+        } else {
+            if !matches!(tool, "Glob" | "Grep" | "LS" | "TodoWrite" | "Task" | "Agent") {
+                self.found.push(care("uses a tool that Vigie does not know"));
             }
-            (Some(_) | None, _, _) => {
-                if !matches!(tool, "Glob" | "Grep" | "LS" | "TodoWrite" | "Task" | "Agent") {
-                    self.found.push(care("uses a tool that Vigie does not know"));
-                }
-                format!("asks to use {}", self.line(tool))
-            }
+            format!("asks to use {}", self.line(tool))
         };
         let json =
             serde_json::to_string_pretty(self.input).unwrap_or_else(|_| self.input.to_string());

@@ -44,8 +44,8 @@ fn verbs<'a>(words: &[&'a str]) -> (&'a str, &'a str) {
 pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
     let (verb, object) = verbs(words);
     match name {
-        "rm" | "del" | "rd" | "rmdir" | "unlink" | "trash" => removal(name, words),
-        "shred" | "srm" | "wipe" => Some(DELETES),
+        "rm" | "del" | "rd" | "rmdir" | "unlink" | "trash" => Some(removal(name, words)),
+        "shred" | "srm" | "wipe" | "rimraf" => Some(DELETES),
         "find" | "fd" if any(words, &["-delete"]) => Some(DELETES),
         "git" => git(words),
         "dd" if words.iter().any(|word| word.starts_with("of=")) => {
@@ -105,7 +105,7 @@ pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
             Some(DELETES_RECORDS)
         }
         "aws" | "gcloud" | "az" | "doctl" | "gsutil" | "s3cmd" | "flyctl" | "fly" | "heroku"
-        | "vercel" | "wrangler" => cloud(words),
+        | "vercel" | "wrangler" => Some(cloud(words)),
         "gh" | "glab" => Some(if any(words, &["delete"]) { DELETES_CLOUD } else { NETWORK }),
         "npm" | "pnpm" | "yarn" | "cargo" | "gem" | "twine" | "poetry" | "uv" | "mvn"
         | "gradle" | "dotnet" | "pip" | "pip3" | "pipx" | "brew" | "apt" | "apt-get" | "dnf"
@@ -125,19 +125,17 @@ pub(super) fn program(name: &str, words: &[&str]) -> Option<Finding> {
     }
 }
 
-fn removal(name: &str, words: &[&str]) -> Option<Finding> {
+fn removal(name: &str, words: &[&str]) -> Finding {
     let wide = words.iter().any(|word| word.contains(['*', '?', '[', '$', '{', '~']));
-    if has(words, 'r', "recursive")
-        || has(words, 'R', "recursive")
-        || has(words, 'f', "force")
-        || wide
-    {
-        return Some(DELETES);
+    let forced = [('r', "recursive"), ('R', "recursive"), ('f', "force")];
+    let named = words.iter().any(|word| !word.starts_with('-')); // `… | xargs rm` names nothing itself
+    if wide || !named || forced.iter().any(|(short, long)| has(words, *short, long)) {
+        DELETES
+    } else if name == "rmdir" {
+        care("removes empty folders")
+    } else {
+        care("deletes single files")
     }
-    let named = words.iter().any(|word| !word.starts_with('-'));
-    named.then(|| {
-        if name == "rmdir" { care("removes empty folders") } else { care("deletes single files") }
-    })
 }
 
 fn git(words: &[&str]) -> Option<Finding> {
@@ -233,7 +231,7 @@ fn containers(words: &[&str]) -> Option<Finding> {
     any(words, &["push", "login"]).then_some(PUBLISHES)
 }
 
-fn cloud(words: &[&str]) -> Option<Finding> {
+fn cloud(words: &[&str]) -> Finding {
     const ENDS: &[&str] = &["delete", "terminate", "destroy", "remove", "purge", "deregister"];
     let ends = words.iter().any(|word| {
         matches!(*word, "rm" | "rb" | "del")
@@ -243,7 +241,7 @@ fn cloud(words: &[&str]) -> Option<Finding> {
                     || word.ends_with(&format!(":{end}"))
             })
     });
-    Some(if ends { DELETES_CLOUD } else { NETWORK })
+    if ends { DELETES_CLOUD } else { NETWORK }
 }
 
 fn packages(verb: &str, object: &str) -> Option<Finding> {
@@ -284,11 +282,11 @@ fn sends(words: &[&str]) -> bool {
 
 /// Files that the program writes, from its words.
 pub(super) fn targets<'a>(name: &str, words: &[&'a str]) -> Vec<&'a str> {
-    let plain = words.iter().copied().filter(|word| !word.starts_with('-'));
+    let mut plain = words.iter().copied().filter(|word| !word.starts_with('-'));
     match name {
         "tee" | "touch" | "mkdir" | "truncate" | "rm" | "rmdir" | "unlink" | "chmod" | "chown"
         | "mv" => plain.collect(),
-        "cp" | "ln" | "install" | "rsync" | "scp" => plain.last().into_iter().collect(),
+        "cp" | "ln" | "install" | "rsync" | "scp" => plain.next_back().into_iter().collect(),
         "sed" | "perl"
             if words.iter().any(|word| {
                 is_cluster(word, 'i') || word.starts_with("-i") || word.starts_with("--in-place")
@@ -357,7 +355,6 @@ pub(super) fn program_text(text: &str) -> Option<Finding> {
 
 /// What is said in any word of the script: queries and tricks that no program's name gives away.
 pub(super) fn anywhere(text: &str) -> Option<Finding> {
-    let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     const QUERIES: &[&str] = &[
         "drop table",
         "drop database",
@@ -370,6 +367,7 @@ pub(super) fn anywhere(text: &str) -> Option<Finding> {
         "deletemany(",
         ".drop()",
     ];
+    let text = text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
     if QUERIES.iter().any(|query| text.contains(query)) {
         return Some(DELETES_RECORDS);
     }

@@ -42,6 +42,8 @@ enum Redirection {
     None,
     Reads,
     Writes,
+    /// The word itself is what is read.
+    Text,
 }
 
 #[derive(Default)]
@@ -231,14 +233,20 @@ impl Reader {
         }
         self.end_word();
         let mut writes = c == '>';
+        let mut text = false;
         if c == '<' && self.skip('<') {
-            self.script.has_here_document = true;
+            text = self.skip('<');
+            self.script.has_here_document |= !text;
         }
         while let Some(next @ ('<' | '>' | '&' | '|' | '-')) = self.peek() {
             writes |= next == '>';
             self.at += 1;
         }
-        self.redirection = if writes { Redirection::Writes } else { Redirection::Reads };
+        self.redirection = match (writes, text) {
+            (true, _) => Redirection::Writes,
+            (false, true) => Redirection::Text,
+            (false, false) => Redirection::Reads,
+        };
     }
 
     fn end_word(&mut self) {
@@ -246,6 +254,7 @@ impl Reader {
         match std::mem::take(&mut self.redirection) {
             Redirection::None => self.command.words.push(word),
             Redirection::Reads => {}
+            Redirection::Text => self.script.nested.push(word.text),
             Redirection::Writes => self.command.writes.push(word.text),
         }
     }

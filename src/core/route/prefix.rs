@@ -36,7 +36,7 @@ pub fn address(text: &str, keys: &StoryPattern, known: &dyn Fn(&str) -> bool) ->
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || is_mark(c));
     let read = match start.chars().next() {
         Some('[' | '［') => reader.brackets(start),
-        Some('/') => reader.command(start),
+        Some('/') => Ok(reader.command(start)),
         Some(_) => reader.colon(start),
         None => Ok(None),
     };
@@ -103,11 +103,11 @@ impl Reader<'_> {
         Ok(self.one(&word)?.map(|target| (vec![target], body(after))))
     }
 
-    fn command(&self, text: &str) -> Read {
+    fn command(&self, text: &str) -> Option<(Vec<Target>, String)> {
         let (word, after) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
         let word = fold(&word[1..]);
         let word = word.split_once('@').map_or(word.as_str(), |(word, _)| word);
-        Ok(self.keys.key_of_command(word).map(|key| (vec![Target::Name(key)], body(after))))
+        self.keys.key_of_command(word).map(|key| (vec![Target::Name(key)], body(after)))
     }
 
     /// What stands in one pair of brackets; `None` when it is not a list of targets.

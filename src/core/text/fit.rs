@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use super::{
     Rich, Style,
     split::{split, units},
@@ -144,10 +146,8 @@ fn fenced(text: &Rich) -> String {
             let block = &text.text[span.range.clone()];
             let ticks = "`".repeat(longest_ticks(block).max(2) + 1);
             file.push_str(&text.text[from..span.range.start]);
-            file.push_str(&format!(
-                "{ticks}{}\n{block}\n{ticks}",
-                language.as_deref().unwrap_or("")
-            ));
+            let language = language.as_deref().unwrap_or_default();
+            let _ = write!(file, "{ticks}{language}\n{block}\n{ticks}");
             from = span.range.end;
         }
     }
@@ -220,7 +220,6 @@ mod tests {
 
     #[test]
     fn one_long_block_is_a_file_of_its_kind() {
-        use std::fmt::Write as _;
         let mut code = String::new();
         for n in 0..600 {
             writeln!(code, "    let v{n:04} = compute({n});").unwrap();

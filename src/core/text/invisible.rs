@@ -58,8 +58,7 @@ pub(super) fn is_format(c: char) -> bool {
 /// Nothing would be seen of it, line feed and tab apart.
 pub(super) fn is_invisible(c: char) -> bool {
     match c {
-        '\n' | '\t' => false,
-        ' '..='~' => false,
+        '\n' | '\t' | ' '..='~' => false,
         _ => c.is_control() || is_in(FORMAT, c) || is_in(OTHERS, c),
     }
 }

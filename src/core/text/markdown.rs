@@ -236,10 +236,10 @@ impl Page<'_> {
             Tag::Strong => self.inline(Style::Bold, range),
             Tag::Strikethrough => self.inline(Style::Strike, range),
             Tag::Link { link_type: LinkType::Email, dest_url, .. } => {
-                self.link(format!("mailto:{dest_url}"))
+                self.link(format!("mailto:{dest_url}"));
             }
             Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
-                self.link(dest_url.into_string())
+                self.link(dest_url.into_string());
             }
             Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
@@ -252,7 +252,11 @@ impl Page<'_> {
 
     fn end(&mut self, tag: TagEnd) {
         match tag {
-            TagEnd::Paragraph | TagEnd::HtmlBlock | TagEnd::MetadataBlock(_) => {}
+            TagEnd::Paragraph
+            | TagEnd::HtmlBlock
+            | TagEnd::MetadataBlock(_)
+            | TagEnd::TableHead
+            | TagEnd::TableRow => {}
             TagEnd::Heading(_) => self.out.close(),
             TagEnd::BlockQuote(_) => {
                 if self.quotes == 1 {
@@ -275,7 +279,6 @@ impl Page<'_> {
                 let table = std::mem::take(&mut self.table).into_rich();
                 self.out.append(&table);
             }
-            TagEnd::TableHead | TagEnd::TableRow => {}
             TagEnd::TableCell => {
                 let page = self.beside.take().unwrap_or_default();
                 let cell = std::mem::replace(&mut self.out, page).finish();

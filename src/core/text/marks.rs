@@ -45,7 +45,8 @@ pub(super) fn not_a_mark(source: &str, range: &Range<usize>, style: &Style) -> O
     literal.then(|| mark.to_owned())
 }
 
-/// A lone tick was taken for the beginning of code that the next tick ends: "a ` tick, `code`".
+/// A lone tick was taken for the beginning of code that the next tick ends: a tick and a blank open
+/// it, a blank and a tick close it, and a word follows at once.
 /// `whole` is the code with its ticks, `behind` what follows.
 pub(super) fn is_lone_tick(whole: &str, behind: &str) -> bool {
     whole.starts_with("` ")

@@ -72,6 +72,7 @@ impl Rich {
     }
 
     /// The part of the text at `range` (on `char` boundaries); spans are cut to it.
+    #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
         let spans = self
             .spans
