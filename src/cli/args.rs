@@ -40,6 +40,7 @@ pub enum Command {
         config: Option<PathBuf>,
     },
     /// Print a one-time link that signs a browser or a phone in
+    #[command(alias = "pair")]
     Login {
         /// Who signs in with it, by id [default: the first owner]
         human: Option<String>,
