@@ -18,8 +18,8 @@ pub struct Args {
     /// Print JSON, also for errors
     #[arg(long, global = true)]
     pub json: bool,
-    /// Vigie's own folder [default: $VIGIE_HOME, else ~/.local/share/vigie]
     #[arg(long, global = true, value_name = "FOLDER")]
+    #[arg(help = "Vigie's own folder [default: $VIGIE_HOME, else ~/.local/share/vigie]")]
     pub home: Option<PathBuf>,
     #[command(subcommand)]
     pub command: Command,

@@ -48,7 +48,7 @@ pub fn main() -> ExitCode {
     };
     let args = match part_of_a_session(args) {
         Ok(exit) => return exit,
-        Err(args) => args,
+        Err(args) => *args,
     };
     let out = Out::new(args.json, Clock::system());
     match run(args, out.clone()) {
@@ -68,7 +68,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// The hidden commands that sessions are made of. They print for programs and need no daemon.
-fn part_of_a_session(args: Args) -> Result<ExitCode, Args> {
+fn part_of_a_session(args: Args) -> Result<ExitCode, Box<Args>> {
     match args.command {
         Command::Hold { folder } => Ok(hold::run(folder).unwrap_or(ExitCode::FAILURE)),
         Command::Hook(hook) => {
@@ -77,7 +77,7 @@ fn part_of_a_session(args: Args) -> Result<ExitCode, Args> {
             Ok(ExitCode::SUCCESS)
         }
         Command::DemoAgent(demo) => Ok(block_on(demo::main(demo)).unwrap_or(ExitCode::FAILURE)),
-        _ => Err(args),
+        _ => Err(Box::new(args)),
     }
 }
 

@@ -15,7 +15,9 @@ pub(super) async fn run(name: &str, desk: &Desk) -> Result<(), Failure> {
     let Folder { session, folder, live } = desk.client.get(&path).await?;
     if !live {
         let failure = Failure::refused("not_live", format!("{session} has ended"));
-        return Err(failure.hint(format!("`vigie resume {session}` goes on with its conversation.")));
+        return Err(
+            failure.hint(format!("`vigie resume {session}` goes on with its conversation."))
+        );
     }
     match attach(Path::new(&folder)).await {
         Ok(Left::Detached) => {
