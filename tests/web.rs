@@ -387,6 +387,17 @@ async fn an_agent_does_not_command_vigie() {
     );
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_agent_does_not_come_in_with_a_cookie_either() {
+    let home = Home::start_with(|pid| pid == std::process::id()).await;
+    for path in ["/", "/login", "/phone", "/api/v1/status"] {
+        let answer = home.ask(empty(home.get(path))).await;
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{path}");
+        assert!(std::str::from_utf8(answer.body()).unwrap().contains("inside_a_session"));
+    }
+}
+
 #[tokio::test]
 async fn a_refusal_comes_with_its_hint_and_status() {
     let home = Home::start().await;
