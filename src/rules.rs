@@ -7,7 +7,7 @@ use vigie_core::{
     bridge::Bridge,
     id::{BridgeName, ChatId},
     route::{BadPrefix, StoryPattern},
-    state::{Chat, Person, Project, Role, Rules, Threads, WorktreeRule},
+    state::{Chat, Person, Project, Rules, Threads, WorktreeRule},
 };
 
 use crate::config::{self, Config, Language, OnOff, WorktreeMode};
@@ -39,13 +39,7 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
 }
 
 fn person(human: &config::Human) -> Person {
-    let role = match human.role {
-        config::Role::Viewer => Role::Viewer,
-        config::Role::Talker => Role::Talker,
-        config::Role::Approver => Role::Approver,
-        config::Role::Owner => Role::Owner,
-    };
-    Person { name: human.name.clone(), role }
+    Person { name: human.name.clone(), role: human.role }
 }
 
 fn project(project: &config::Project) -> Project {

@@ -212,7 +212,7 @@ mod tests {
         signal.send(()).await.unwrap();
         signal.send(()).await.unwrap();
 
-        let finish = tasks.finish(signals, Duration::from_secs(3600)).await;
+        let finish = tasks.finish(signals, Duration::from_hours(1)).await;
         assert_eq!(finish, Ok(Finish::Cut(vec!["deaf".into()])));
     }
 

@@ -303,7 +303,7 @@ async fn looking_at_a_link_does_not_use_it_up_and_using_it_does() {
 async fn a_link_ends_after_ten_minutes() {
     let home = Home::start().await;
     let link = home.link("ines").await;
-    home.clock.advance(Duration::from_secs(600));
+    home.clock.advance(Duration::from_mins(10));
     assert_eq!(home.ask(home.form(&link.code)).await.status(), StatusCode::FORBIDDEN);
 }
 
@@ -385,6 +385,17 @@ async fn an_agent_does_not_command_vigie() {
         matches!(&refused, ClientError::Refused(shape) if shape.code == "inside_a_session"),
         "{refused}"
     );
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_agent_does_not_come_in_with_a_cookie_either() {
+    let home = Home::start_with(|pid| pid == std::process::id()).await;
+    for path in ["/", "/login", "/phone", "/api/v1/status"] {
+        let answer = home.ask(empty(home.get(path))).await;
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{path}");
+        assert!(std::str::from_utf8(answer.body()).unwrap().contains("inside_a_session"));
+    }
 }
 
 #[tokio::test]

@@ -30,7 +30,7 @@ use vigie_core::{
 };
 
 use super::{AgentIo, CommandLine, Screen, Spec};
-use crate::hold::clock;
+use crate::clock::Clock;
 
 /// Nothing printed for so long: the program waits for input, prompt or not.
 const QUIET: Duration = Duration::from_secs(2);
@@ -265,7 +265,7 @@ impl Shell {
             .io
             .desk
             .last_key()
-            .is_some_and(|at| (clock::now() - at).to_std().is_ok_and(|ago| ago < DESK));
+            .is_some_and(|at| (Clock::system().now() - at).to_std().is_ok_and(|ago| ago < DESK));
         let why = match self.state {
             _ if typing_at_desk => Held::DeskTyping,
             // What printed nothing for a while may be asking something.

@@ -10,14 +10,16 @@ use crate::agents::demo::DemoArgs;
 /// Steer many coding-agent sessions from one phone chat.
 #[derive(Debug, Parser)]
 #[command(name = "vigie", version, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 done · 1 a fault of Vigie · 2 command line or configuration \
-    · 3 refused · 4 Vigie is not running · 5 disk, port or another program")]
+#[command(
+    after_help = "Exit codes: 0 done · 1 a fault of Vigie · 2 command line or configuration \
+    · 3 refused · 4 Vigie is not running · 5 disk, port or another program"
+)]
 pub struct Args {
     /// Print JSON, also for errors
     #[arg(long, global = true)]
     pub json: bool,
-    /// Vigie's own folder [default: $VIGIE_HOME, else ~/.local/share/vigie]
     #[arg(long, global = true, value_name = "FOLDER")]
+    #[arg(help = "Vigie's own folder [default: $VIGIE_HOME, else ~/.local/share/vigie]")]
     pub home: Option<PathBuf>,
     #[command(subcommand)]
     pub command: Command,
@@ -38,6 +40,7 @@ pub enum Command {
         config: Option<PathBuf>,
     },
     /// Print a one-time link that signs a browser or a phone in
+    #[command(alias = "pair")]
     Login {
         /// Who signs in with it, by id [default: the first owner]
         human: Option<String>,
@@ -77,6 +80,8 @@ pub enum Command {
         #[arg(required = true, value_name = "CHOICE")]
         choice: Vec<String>,
     },
+    /// Show a session here, live, and type into it; Ctrl-\ twice leaves it
+    Attach { name: String },
     /// Print a session's screen
     Screen { name: String },
     /// Print what a session printed
@@ -167,7 +172,8 @@ mod tests {
 
     #[test]
     fn words_need_no_quotes() {
-        let args = Args::try_parse_from(["vigie", "send", "PD-285", "run", "the", "tests"]).unwrap();
+        let args =
+            Args::try_parse_from(["vigie", "send", "PD-285", "run", "the", "tests"]).unwrap();
         let Command::Send(send) = args.command else { panic!("another command") };
         assert_eq!(send.text.join(" "), "run the tests");
     }

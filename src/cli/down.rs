@@ -20,16 +20,15 @@ pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
     let gone = tokio::time::timeout(STOP_DEADLINE, gone(desk)).await;
     if gone.is_err() {
         let failure = Failure::outside("Vigie does not stop");
-        return Err(failure.hint("`vigie status` shows its process id; a second SIGTERM stops it at once."));
+        return Err(
+            failure.hint("`vigie status` shows its process id; a second SIGTERM stops it at once.")
+        );
     }
     desk.out.show(&done, |_, done| done.words.clone())
 }
 
 async fn gone(desk: &Desk) {
-    while !matches!(
-        desk.client.get::<DaemonShape>("/daemon").await,
-        Err(ClientError::NotRunning)
-    ) {
+    while !matches!(desk.client.get::<DaemonShape>("/daemon").await, Err(ClientError::NotRunning)) {
         tokio::time::sleep(LOOK).await;
     }
 }

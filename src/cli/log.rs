@@ -21,7 +21,8 @@ struct Recording {
 }
 
 pub(super) async fn run(args: &Log, desk: &Desk) -> Result<(), Failure> {
-    let folder: Folder = desk.client.get(&format!("/sessions/{}/folder", segment(&args.name))).await?;
+    let folder: Folder =
+        desk.client.get(&format!("/sessions/{}/folder", segment(&args.name))).await?;
     let files = FILES.map(|file| Path::new(&folder.folder).join(file));
     let files: Vec<PathBuf> = files.into_iter().filter(|file| file.exists()).collect();
     if files.is_empty() {

@@ -21,7 +21,7 @@ pub(super) async fn link(human: Option<String>, desk: &Desk) -> Result<(), Failu
 /// The link, its picture, and how far it reaches.
 pub(super) fn words(out: &Out, link: &LinkShape) -> String {
     let LinkShape { url, code, human, until, reaches } = link;
-    let until = Out::clock_time(*until);
+    let until = out.until(*until);
     let reach = match reaches {
         Reaches::ThisMachine => {
             "It opens on this machine only. For a phone, see docs/phone-page.md."
@@ -32,19 +32,23 @@ pub(super) fn words(out: &Out, link: &LinkShape) -> String {
         format!("Sign in as {human} with this link. It works once, until {until}:"),
         format!("  {}", out.ink(Ink::Bold, url)),
     ];
-    lines.extend(picture(url));
+    lines.extend(picture(out, url));
     lines.push(format!("Code: {code}"));
     lines.push(reach.into());
     lines.join("\n")
 }
 
-/// The link as a QR code of half blocks, dark on light in every colour scheme.
-fn picture(url: &str) -> Option<String> {
+/// The link as a QR code of half blocks, dark on light: with colours in any terminal, without
+/// them in one that writes light on dark.
+fn picture(out: &Out, url: &str) -> Option<String> {
     let code = QrCode::new(url).ok()?;
-    // A terminal draws letters light on dark, so the dark modules are those left out.
     let mut render = code.render::<Dense1x2>();
-    render.dark_color(Dense1x2::Dark).light_color(Dense1x2::Light);
-    Some(render.build())
+    if !out.has_colour() {
+        return Some(render.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build());
+    }
+    let plain = render.dark_color(Dense1x2::Dark).light_color(Dense1x2::Light).build();
+    let lines = plain.lines().map(|line| out.ink(Ink::Paper, line));
+    Some(lines.collect::<Vec<_>>().join("\n"))
 }
 
 pub(super) async fn list(desk: &Desk) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod args;
+pub mod attach;
 mod completions;
 mod doctor;
 mod down;
@@ -13,6 +14,7 @@ mod new;
 mod out;
 mod plain;
 mod screen;
+mod see;
 mod send;
 mod sessions;
 mod status;
@@ -46,7 +48,7 @@ pub fn main() -> ExitCode {
     };
     let args = match part_of_a_session(args) {
         Ok(exit) => return exit,
-        Err(args) => args,
+        Err(args) => *args,
     };
     let out = Out::new(args.json, Clock::system());
     match run(args, out.clone()) {
@@ -66,7 +68,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 /// The hidden commands that sessions are made of. They print for programs and need no daemon.
-fn part_of_a_session(args: Args) -> Result<ExitCode, Args> {
+fn part_of_a_session(args: Args) -> Result<ExitCode, Box<Args>> {
     match args.command {
         Command::Hold { folder } => Ok(hold::run(folder).unwrap_or(ExitCode::FAILURE)),
         Command::Hook(hook) => {
@@ -75,7 +77,7 @@ fn part_of_a_session(args: Args) -> Result<ExitCode, Args> {
             Ok(ExitCode::SUCCESS)
         }
         Command::DemoAgent(demo) => Ok(block_on(demo::main(demo)).unwrap_or(ExitCode::FAILURE)),
-        _ => Err(args),
+        _ => Err(Box::new(args)),
     }
 }
 
@@ -118,6 +120,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Sessions { all } => sessions::run(all, desk).await,
         Command::Waiting => waiting::run(desk).await,
         Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
+        Command::Attach { name } => see::run(&name, desk).await,
         Command::Screen { name } => screen::run(&name, desk).await,
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,

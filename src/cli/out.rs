@@ -41,6 +41,8 @@ pub(super) enum Ink {
     Good,
     Dim,
     Bold,
+    /// Black on white, whatever the terminal's own colours are.
+    Paper,
 }
 
 impl Out {
@@ -90,10 +92,15 @@ impl Out {
                 }
             }
             Format::Json => {
-                let shape = ErrorShape { error: words.clone(), hint: hint.clone(), code: code.clone() };
+                let shape =
+                    ErrorShape { error: words.clone(), hint: hint.clone(), code: code.clone() };
                 eprintln!("{}", serde_json::to_string(&shape).unwrap_or_default());
             }
         }
+    }
+
+    pub(super) fn has_colour(&self) -> bool {
+        self.colour == Colour::Yes
     }
 
     pub(super) fn ink(&self, ink: Ink, text: &str) -> String {
@@ -103,6 +110,7 @@ impl Out {
             Ink::Good => "32",
             Ink::Dim => "2",
             Ink::Bold => "1",
+            Ink::Paper => "38;5;16;48;5;231",
         };
         match self.colour {
             Colour::Yes => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
@@ -122,8 +130,15 @@ impl Out {
         }
     }
 
+    /// The clock time, with the day where it is another one.
+    pub(super) fn until(&self, at: Timestamp) -> String {
+        let (local, today) = (at.with_timezone(&Local), self.clock.now().with_timezone(&Local));
+        let form = if local.date_naive() == today.date_naive() { "%H:%M" } else { "%d %b, %H:%M" };
+        local.format(form).to_string()
+    }
+
     pub(super) fn clock_time(at: Timestamp) -> String {
-        at.with_timezone(&Local).format("%H:%M").to_string()
+        at.with_timezone(&Local).format("%H:%M:%S").to_string()
     }
 }
 
@@ -135,9 +150,10 @@ pub(super) fn table(rows: &[Vec<Cell>]) -> String {
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &Vec<Cell>| {
-        let cells = row.iter().zip(&widths).map(|(cell, width)| {
-            format!("{}{}", cell.shown, " ".repeat(width - cell.width()))
-        });
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{}{}", cell.shown, " ".repeat(width - cell.width())));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect::<Vec<_>>().join("\n")

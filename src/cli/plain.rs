@@ -63,7 +63,9 @@ fn skip_escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
                 }
             }
         }
-        Some('\u{20}'..='\u{2f}') => while rest.next().is_some_and(|c| ('\u{20}'..='\u{2f}').contains(&c)) {},
+        Some('\u{20}'..='\u{2f}') => {
+            while rest.next().is_some_and(|c| ('\u{20}'..='\u{2f}').contains(&c)) {}
+        }
         Some(_) | None => {}
     }
 }

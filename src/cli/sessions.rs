@@ -10,21 +10,32 @@ use crate::web::shapes::SessionShape;
 
 pub(super) async fn run(all: bool, desk: &Desk) -> Result<(), Failure> {
     let mut sessions: Vec<SessionShape> = desk.client.get("/sessions").await?;
-    if !all {
-        sessions.retain(|session| !matches!(session.state.as_str(), "ended" | "lost"));
-    }
-    desk.out.show(&sessions, |out, sessions| words(out, sessions))
+    let ended = if all { 0 } else { drop_ended(&mut sessions) };
+    desk.out.show(&sessions, |out, sessions| words(out, sessions, ended))
 }
 
-/// One line each; what needs a person stands first.
-pub(super) fn words(out: &Out, sessions: &[SessionShape]) -> String {
-    if sessions.is_empty() {
-        return "No session runs. Start one: vigie new NAME [WHAT TO DO]".into();
-    }
+/// Takes out what has ended as somebody wanted and says how many those were. What is lost stays:
+/// nobody wanted that.
+pub(super) fn drop_ended(sessions: &mut Vec<SessionShape>) -> usize {
+    let before = sessions.len();
+    sessions.retain(|session| session.state != "ended");
+    before - sessions.len()
+}
+
+/// One line each; what needs a person stands first. `ended` are not shown.
+pub(super) fn words(out: &Out, sessions: &[SessionShape], ended: usize) -> String {
     let mut sorted: Vec<&SessionShape> = sessions.iter().collect();
     sorted.sort_by_key(|session| (rank(&session.state), session.since));
     let rows: Vec<Vec<Cell>> = sorted.into_iter().map(|session| row(out, session)).collect();
-    table(&rows)
+    let mut lines = vec![if rows.is_empty() {
+        "No session runs. Start one: vigie new NAME [WHAT TO DO]".into()
+    } else {
+        table(&rows)
+    }];
+    if ended > 0 {
+        lines.push(out.ink(Ink::Dim, &format!("{ended} ended: vigie sessions --all")));
+    }
+    lines.join("\n")
 }
 
 fn rank(state: &str) -> u8 {
@@ -53,7 +64,8 @@ fn row(out: &Out, session: &SessionShape) -> Vec<Cell> {
         0 => String::new(),
         queued => format!(" ({queued} queued)"),
     };
-    let about = [Some(session.title.as_str()), session.detail.as_deref(), session.last_words.as_deref()];
+    let about =
+        [Some(session.title.as_str()), session.detail.as_deref(), session.last_words.as_deref()];
     let about = about.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default();
     vec![
         cell(mark.into()),

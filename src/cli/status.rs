@@ -16,7 +16,10 @@ pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
 fn words(out: &Out, status: &StatusShape) -> String {
     let daemon = &status.daemon;
     let about = format!("Vigie {} at {}, process {}", daemon.version, daemon.url, daemon.pid);
-    let mut parts = vec![waiting(out, status), sessions::words(out, &live(status)), out.ink(Ink::Dim, &about)];
+    let mut live = status.sessions.clone();
+    let ended = sessions::drop_ended(&mut live);
+    let mut parts =
+        vec![waiting(out, status), sessions::words(out, &live, ended), out.ink(Ink::Dim, &about)];
     if status.pending_deliveries > 0 {
         parts.push(format!("{} undelivered so far", status.pending_deliveries));
     }
@@ -26,17 +29,14 @@ fn words(out: &Out, status: &StatusShape) -> String {
     parts.join("\n")
 }
 
-fn live(status: &StatusShape) -> Vec<crate::web::shapes::SessionShape> {
-    let ended = |state: &str| matches!(state, "ended" | "lost");
-    status.sessions.iter().filter(|session| !ended(&session.state)).cloned().collect()
-}
-
 fn waiting(out: &Out, status: &StatusShape) -> String {
     let open = status.waiting.iter().filter(|gate| gate.state == "open");
     let oldest = open.clone().map(|gate| gate.opened).min();
     match (open.count(), oldest) {
         (0, _) | (_, None) => "Nothing waits for you.".into(),
-        (1, Some(at)) => out.ink(Ink::Wait, &format!("1 waits for you, {}: vigie waiting", out.when(at))),
+        (1, Some(at)) => {
+            out.ink(Ink::Wait, &format!("1 waits for you, {}: vigie waiting", out.when(at)))
+        }
         (count, Some(at)) => {
             let words = format!("{count} wait for you, oldest {}: vigie waiting", out.when(at));
             out.ink(Ink::Wait, &words)

@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 
 use super::{Desk, args::Up, failure::Failure, login, out::Out, set};
 use crate::{
-    config::{Config, Named},
+    config::{Config, Named, on_path},
     daemon::{self, DaemonError, Options},
     tasks::Finish,
     web::{
@@ -20,7 +20,8 @@ pub(super) async fn run(args: Up, desk: &Desk) -> Result<(), Failure> {
     if let Some(listen) = args.listen {
         if !listen.ip().is_loopback() && config.web.hosts.is_empty() {
             let failure = Failure::usage(format!("`{listen}` lets other machines in"));
-            return Err(failure.hint("Say so in the configuration, under [web]: config.example.toml shows how."));
+            return Err(failure
+                .hint("Say so in the configuration, under [web]: config.example.toml shows how."));
         }
         config.web.listen = listen;
     }
@@ -53,15 +54,27 @@ async fn greet(started: &web::Started, no_link: bool, desk: &Desk) -> Result<(),
 }
 
 fn greeting(out: &Out, started: &web::Started, link: &LinkShape) -> String {
+    let vigie = how_to_call_us();
     format!(
         "Vigie runs at {}\n\n{}\n\nIn another terminal:\n  \
-         vigie new demo-1 \"try something\"   starts a session\n  \
-         vigie attach demo-1                shows it there\n  \
-         vigie status                       shows what runs and what waits\n\
+         {vigie} new demo-1 \"try something\"   starts a session\n  \
+         {vigie} attach demo-1                shows it there\n  \
+         {vigie} status                       shows what runs and what waits\n\
          Ctrl-C stops Vigie; sessions go on.",
         started.url,
         login::words(out, link),
     )
+}
+
+/// `vigie` where that finds this very program, else the way it was called.
+fn how_to_call_us() -> String {
+    let ours = std::env::current_exe().and_then(std::fs::canonicalize).ok();
+    let on_path = on_path("vigie", std::env::var_os("PATH"));
+    let same = on_path.and_then(|file| std::fs::canonicalize(file).ok()) == ours;
+    match std::env::args().next() {
+        Some(called) if !same && !called.is_empty() => called,
+        Some(_) | None => "vigie".into(),
+    }
 }
 
 /// What goes on, for whoever looks after Vigie: `VIGIE_LOG` takes the filters of
@@ -70,7 +83,8 @@ fn log_to_stderr() {
     let usual = if io::stderr().is_terminal() { "warn" } else { "vigie=info,warn" };
     let filter = EnvFilter::try_from_env("VIGIE_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let colour = io::stderr().is_terminal() && set("NO_COLOR").is_none();
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(io::stderr);
+    let log =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(io::stderr);
     // A second subscriber is refused; the first one goes on.
     let _ = log.try_init();
 }

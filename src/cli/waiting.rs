@@ -28,10 +28,11 @@ fn card(out: &Out, gate: &GateShape) -> String {
     lines.extend(gate.diff.iter().flat_map(|diff| indented(diff)));
     let warning = |text: &String| format!("  {}", out.ink(Ink::Bad, &plain::line(text)));
     lines.extend(gate.warnings.iter().map(warning));
-    let fact = |label: &str, value: &str| format!("  {}: {}", plain::line(label), plain::line(value));
+    let fact =
+        |label: &str, value: &str| format!("  {}: {}", plain::line(label), plain::line(value));
     lines.extend(gate.facts.iter().map(|each| fact(&each.label, &each.value)));
     lines.extend(gate.questions.iter().flat_map(question));
-    lines.push(format!("  {}", how(gate)));
+    lines.push(format!("  {}", how(out, gate)));
     lines.join("\n")
 }
 
@@ -46,15 +47,22 @@ fn question(question: &QuestionShape) -> Vec<String> {
         let gap = if description.is_empty() { "" } else { ": " };
         format!("    {} {}{gap}{description}", at + 1, plain::line(&option.label))
     });
-    std::iter::once(format!("  {}", plain::line(&question.text))).chain(options).chain(picked).collect()
+    std::iter::once(format!("  {}", plain::line(&question.text)))
+        .chain(options)
+        .chain(picked)
+        .collect()
 }
 
-fn how(gate: &GateShape) -> String {
+fn how(out: &Out, gate: &GateShape) -> String {
     let code = &gate.code;
-    let until = Out::clock_time(gate.until);
+    let until = out.until(gate.until);
     match (gate.state.as_str(), gate.kind.as_str()) {
-        ("open", "question") => format!("vigie answer {code} NUMBER or your own words, until {until}"),
-        ("open", _) => format!("vigie answer {code} approve, or: deny [REASON]. Denied by itself at {until}"),
+        ("open", "question") => {
+            format!("vigie answer {code} NUMBER or your own words, until {until}")
+        }
+        ("open", _) => {
+            format!("vigie answer {code} approve, or: deny [REASON]. Denied by itself at {until}")
+        }
         (_, _) => "Answered; the agent does not have it yet.".into(),
     }
 }

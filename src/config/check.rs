@@ -398,7 +398,11 @@ impl Check<'_> {
         limit.map_or(usual, |limit| Recording { limit })
     }
 
-    #[expect(clippy::unused_self, reason = "one of the checks that `one` takes")]
+    #[expect(
+        clippy::unused_self,
+        clippy::needless_pass_by_value,
+        reason = "one of the checks that `one` takes"
+    )]
     fn phone(&mut self, row: PhoneRow) -> Phone {
         Phone { enabled: on_off(row.enabled.unwrap_or(true)) }
     }

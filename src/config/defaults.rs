@@ -18,7 +18,7 @@ use crate::agents::AgentKind;
 const PORT: u16 = 7285;
 
 /// Under the day that an agent's hook waits at most, so that our answer comes first.
-pub(super) const LONGEST_DEADLINE: Duration = Duration::from_secs(23 * 3600);
+pub(super) const LONGEST_DEADLINE: Duration = Duration::from_hours(23);
 
 /// Much more than a day of an agent's screen, and little beside what agents leave on a disk.
 const RECORDING_LIMIT: u64 = 64 << 20;

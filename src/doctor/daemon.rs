@@ -27,7 +27,10 @@ pub(super) async fn look(data: &Path, listen: SocketAddr) -> Vec<Finding> {
 fn version(daemon: &DaemonShape) -> Finding {
     let ours = env!("CARGO_PKG_VERSION");
     if daemon.version == ours {
-        return Finding::ok(TOPIC, format!("{ours} runs at {}, process {}", daemon.url, daemon.pid));
+        return Finding::ok(
+            TOPIC,
+            format!("{ours} runs at {}, process {}", daemon.url, daemon.pid),
+        );
     }
     let words = format!("{} runs, and this program is {ours}", daemon.version);
     Finding::warn(TOPIC, words, "Start the new one: vigie down, then vigie up. Sessions go on.")

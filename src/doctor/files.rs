@@ -27,7 +27,11 @@ pub(super) fn data_folder(data: &Path) -> Finding {
         }
     };
     if !meta.is_dir() {
-        return Finding::fail(TOPIC, format!("{shown} is no folder"), "Move it away, or set VIGIE_HOME.");
+        return Finding::fail(
+            TOPIC,
+            format!("{shown} is no folder"),
+            "Move it away, or set VIGIE_HOME.",
+        );
     }
     if meta.uid() != nix::unistd::geteuid().as_raw() {
         let todo = "Set VIGIE_HOME to a folder of your own.";

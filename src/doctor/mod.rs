@@ -72,7 +72,8 @@ fn configuration(around: &Surroundings, named: Named) -> (Config, Vec<Finding>) 
                 None => format!("defaults, since there is no {}", around.config.display()),
             };
             let warnings = config.warnings.iter();
-            let warnings = warnings.map(|words| Finding::warn(TOPIC, words, "Vigie works all the same."));
+            let warnings =
+                warnings.map(|words| Finding::warn(TOPIC, words, "Vigie works all the same."));
             let findings = std::iter::once(Finding::ok(TOPIC, from)).chain(warnings).collect();
             (config, findings)
         }

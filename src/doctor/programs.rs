@@ -93,7 +93,8 @@ fn missing(project: &Project) -> Option<Finding> {
 
 async fn git() -> Finding {
     const TOPIC: &str = "git";
-    let asked = Command::new("git").arg("--version").stdin(Stdio::null()).kill_on_drop(true).output();
+    let asked =
+        Command::new("git").arg("--version").stdin(Stdio::null()).kill_on_drop(true).output();
     match tokio::time::timeout(GIT_DEADLINE, asked).await {
         Ok(Ok(output)) if output.status.success() => {
             Finding::ok(TOPIC, String::from_utf8_lossy(&output.stdout).trim())

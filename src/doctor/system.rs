@@ -21,7 +21,8 @@ pub(super) fn terminal() -> Finding {
     match native_pty_system().openpty(PtySize::default()) {
         Ok(_) => Finding::ok(TOPIC, "pseudo-terminals can be opened"),
         Err(error) => {
-            let todo = "In a container, mount /dev/pts; else look at the limit in /proc/sys/kernel/pty.";
+            let todo =
+                "In a container, mount /dev/pts; else look at the limit in /proc/sys/kernel/pty.";
             Finding::fail(TOPIC, format!("no pseudo-terminal can be opened: {error}"), todo)
         }
     }
@@ -35,7 +36,9 @@ pub(super) fn open_files() -> Finding {
             let todo = format!("`ulimit -n {}` before `vigie up`.", most.min(65536));
             Finding::warn(TOPIC, format!("only {now} at once"), todo)
         }
-        Err(error) => Finding::warn(TOPIC, format!("the limit is not known: {error}"), "Look: ulimit -n"),
+        Err(error) => {
+            Finding::warn(TOPIC, format!("the limit is not known: {error}"), "Look: ulimit -n")
+        }
     }
 }
 
@@ -78,7 +81,9 @@ async fn there_and_back() -> std::io::Result<()> {
 /// A proxy that is asked for loopback addresses swallows hooks.
 pub(super) fn proxy() -> Option<Finding> {
     let set = |name: &str| env::var(name).is_ok_and(|value| !value.is_empty());
-    let proxied = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].into_iter().find(|name| set(name))?;
+    let proxied = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]
+        .into_iter()
+        .find(|name| set(name))?;
     let exempt = ["no_proxy", "NO_PROXY"].iter().filter_map(|name| env::var(name).ok());
     swallows(&exempt.collect::<Vec<_>>().join(",")).then(|| {
         let words = format!("{proxied} is set and does not spare 127.0.0.1");

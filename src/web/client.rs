@@ -23,7 +23,7 @@ use super::{shapes::ErrorShape, socket};
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A stream with nothing on it for this long is dead: the daemon says something every 20 s.
-const SILENCE: Duration = Duration::from_secs(60);
+const SILENCE: Duration = Duration::from_mins(1);
 
 /// Longest line of a stream.
 const LINE_LIMIT: usize = 4 << 20;
@@ -185,6 +185,7 @@ fn not_connected(error: io::Error) -> ClientError {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn broken(error: hyper::Error) -> ClientError {
     ClientError::Broken(error.to_string())
 }

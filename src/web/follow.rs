@@ -67,11 +67,12 @@ struct Reader {
 impl Reader {
     /// The next line; `None` ends the stream.
     async fn next(&mut self) -> Option<Bytes> {
-        if self.ready.is_empty() && *self.newest.borrow_and_update() > self.after {
-            if let Err(fault) = self.read().await {
-                tracing::warn!(why = fault.words(), "an event stream ends early");
-                return None;
-            }
+        if self.ready.is_empty()
+            && *self.newest.borrow_and_update() > self.after
+            && let Err(fault) = self.read().await
+        {
+            tracing::warn!(why = fault.words(), "an event stream ends early");
+            return None;
         }
         if let Some(event) = self.ready.pop_front() {
             return Some(line(&event));

@@ -7,14 +7,14 @@ use vigie_core::{Timestamp, id::HumanId};
 use super::token::{self, Hash, NoRandomness};
 
 /// How long a link can be used.
-pub(super) const LIFETIME: Duration = Duration::from_secs(600);
+pub(super) const LIFETIME: Duration = Duration::from_mins(10);
 
 /// Links that are remembered, used or not; the oldest goes when one more is made.
 const MOST_LINKS: usize = 32;
 
 /// Wrong codes from one address within [`PATIENCE`] before it has to wait.
 const MOST_WRONG: usize = 10;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Wrong codes that are remembered over all addresses.
 const WRONG_KEPT: usize = 256;

@@ -21,10 +21,10 @@ use super::{
 pub(super) const FILE: &str = "logins.json";
 
 /// A login that nobody used for so long ends: half a year.
-pub(super) const IDLE_LIFETIME: Duration = Duration::from_secs(180 * 24 * 3600);
+pub(super) const IDLE_LIFETIME: Duration = Duration::from_hours(180 * 24);
 
 /// How exactly "last seen" is kept: each update is a write to disk.
-const SEEN_STEP: Duration = Duration::from_secs(3600);
+const SEEN_STEP: Duration = Duration::from_hours(1);
 
 /// Devices that are signed in at once; the one unseen for longest goes.
 const MOST_LOGINS: usize = 100;

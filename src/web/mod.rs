@@ -9,6 +9,7 @@ mod guard;
 mod links;
 mod login;
 mod logins;
+mod loopback;
 mod outside;
 mod people;
 mod serve;

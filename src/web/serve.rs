@@ -22,7 +22,7 @@ use std::{
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, UnixListener},
+    net::{TcpListener, TcpStream, UnixListener},
     sync::Semaphore,
 };
 use tokio_util::sync::CancellationToken;
@@ -35,6 +35,7 @@ use super::{
     links::Links,
     login,
     logins::{Logins, LoginsError},
+    loopback,
     outside::Outside,
     people::{Caller, People},
     shapes::Reaches,
@@ -138,9 +139,9 @@ pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
         tasks: tasks.clone(),
     }));
     let (browsers, desk) = (browsers(&app), desk(&app));
-    let connections = tasks.clone();
-    tasks.start("web", |stop| accept_tcp(tcp, browsers, connections, stop));
     let (connections, inside) = (tasks.clone(), app.outside.inside_a_session);
+    tasks.start("web", move |stop| accept_tcp(tcp, browsers, connections, inside, stop));
+    let connections = tasks.clone();
     tasks.start("desk", move |stop| accept_unix(unix, desk, connections, inside, stop));
     Ok(Started { listening, url })
 }
@@ -180,6 +181,7 @@ fn browsers(app: &App) -> Router {
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::signed_in));
     open.merge(inside)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(ours_alone))
         .layer(middleware::from_fn_with_state(app.clone(), guard::outer))
         .with_state(app.clone())
 }
@@ -234,7 +236,13 @@ async fn ours_alone(request: Request, next: Next) -> Response {
     }
 }
 
-async fn accept_tcp(listener: TcpListener, router: Router, tasks: Tasks, stop: CancellationToken) {
+async fn accept_tcp(
+    listener: TcpListener,
+    router: Router,
+    tasks: Tasks,
+    inside_a_session: fn(u32) -> bool,
+    stop: CancellationToken,
+) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Some(permit) = enter(&room, &stop).await else { return };
@@ -246,10 +254,25 @@ async fn accept_tcp(listener: TcpListener, router: Router, tasks: Tasks, stop: C
             },
         };
         let router = router.clone().layer(axum::Extension(ConnectInfo(from)));
-        tasks.start("web connection", |stop| async move {
-            connection(stream, router, stop).await;
+        tasks.start("web connection", move |stop| async move {
+            let peer = browser(&stream, from, inside_a_session).await;
+            connection(stream, router.layer(axum::Extension(peer)), stop).await;
             drop(permit);
         });
+    }
+}
+
+/// A browser, unless an agent is at the other end; over the network nobody can tell.
+async fn browser(stream: &TcpStream, from: SocketAddr, inside_a_session: fn(u32) -> bool) -> Peer {
+    let Ok(here) = stream.local_addr() else { return Peer::Stranger };
+    if !from.ip().is_loopback() {
+        return Peer::Ours;
+    }
+    let look = move || loopback::holders(from, here).into_iter().any(inside_a_session);
+    match tokio::task::spawn_blocking(look).await {
+        Ok(false) => Peer::Ours,
+        Ok(true) => Peer::Agent,
+        Err(_) => Peer::Stranger,
     }
 }
 

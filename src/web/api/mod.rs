@@ -106,8 +106,8 @@ async fn read_session(app: &App, caller: &Caller, name: &str) -> Result<SessionV
         .filter(named)
         .max_by_key(|view| (view.session.life.is_live(), view.session.created));
     best.cloned().ok_or_else(|| {
-        let names = sessions.iter().map(|view| view.session.name.as_str());
-        let near = nearest(name, names, MOST_NEAR).into_iter().map(str::to_owned).collect();
+        let there = sessions.iter().map(|view| view.session.name.as_str());
+        let near = nearest(name, there, MOST_NEAR).into_iter().map(str::to_owned).collect();
         Refusal::NoSession { name: name.into(), near }.into()
     })
 }

@@ -1,0 +1,32 @@
+//! `cargo xtask test`.
+
+use anyhow::{Result, bail};
+
+use crate::tools;
+
+/// Sets up the real agent and a browser, then runs every test of the workspace.
+pub(crate) fn run(args: &[String]) -> Result<()> {
+    let mut cargo = crate::cargo();
+    cargo.args(["test", "--workspace"]).args(args);
+    match tools::claude() {
+        Ok(program) => {
+            println!("xtask: Claude Code at {}", program.display());
+            cargo.env("VIGIE_TEST_CLAUDE", program);
+        }
+        Err(why) => missing("the tests against the real Claude Code", &why)?,
+    }
+    match tools::browser() {
+        Ok(()) => println!("xtask: chromium and chromedriver are on PATH"),
+        Err(why) => missing("the tests in a browser", &why)?,
+    }
+    crate::run(&mut cargo)
+}
+
+/// Goes on without, and says so; on a build server that would hide that nothing was tested.
+fn missing(tests: &str, why: &anyhow::Error) -> Result<()> {
+    if crate::on_a_build_server() {
+        bail!("{tests} cannot run: {why:#}");
+    }
+    eprintln!("xtask: {tests} do not run: {why:#}");
+    Ok(())
+}
