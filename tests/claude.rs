@@ -500,7 +500,8 @@ async fn a_version_nobody_knows_is_checked_without_a_model() {
     let folder = tempfile::tempdir().unwrap();
     let newer = folder.path().join("claude");
     let real = program.display();
-    let script = format!("#!/bin/sh\n[ \"$1\" = --version ] && exec echo 9.9.9\nexec '{real}' \"$@\"\n");
+    let script =
+        format!("#!/bin/sh\n[ \"$1\" = --version ] && exec echo 9.9.9\nexec '{real}' \"$@\"\n");
     fs::write(&newer, script).unwrap();
     fs::set_permissions(&newer, fs::Permissions::from_mode(0o700)).unwrap();
     let probe = claude::probe(&newer).await;
