@@ -178,13 +178,10 @@ impl Work<'_> {
             )));
         }
         self.refuse_if_over(&gate)?;
-        let decision = match decision(&mut gate, given)? {
-            Some(decision) => decision,
-            None => {
-                self.put(Row::Gate(gate.clone()));
-                self.update_cards(&gate);
-                return Ok("Noted; there is more to answer.".into());
-            }
+        let Some(decision) = decision(&mut gate, given)? else {
+            self.put(Row::Gate(gate.clone()));
+            self.update_cards(&gate);
+            return Ok("Noted; there is more to answer.".into());
         };
         let verdict = verdict(&decision);
         let answer = Answer {
@@ -284,14 +281,14 @@ impl Work<'_> {
                 return;
             }
         };
-        self.close_gate(gate);
+        self.close_gate(&gate);
     }
 
-    fn close_gate(&mut self, gate: Gate) {
+    fn close_gate(&mut self, gate: &Gate) {
         let about = About { session: Some(gate.session), gate: Some(gate.id), human: None };
         self.put(Row::Gate(gate.clone()));
         self.journal("gate_settled", about, json!({ "state": gate.state }));
-        self.update_cards(&gate);
+        self.update_cards(gate);
     }
 
     /// The session's program is gone, and with it whatever it waited for.
@@ -302,7 +299,7 @@ impl Work<'_> {
         let gates: Vec<_> = self.state.gates.values().filter(open).cloned().collect();
         for mut gate in gates {
             gate.state = GateState::Closed { why: why.into(), at: self.now };
-            self.close_gate(gate);
+            self.close_gate(&gate);
         }
     }
 

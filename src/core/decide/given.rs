@@ -2,7 +2,6 @@
 
 use crate::{
     agent::{AcceptEdits, Asked, Decision, Question, Scope},
-    answer::Reading,
     bridge::Risk,
     command::Refusal,
     gate::Gate,
@@ -36,136 +35,103 @@ pub(super) enum Given {
     Words(String),
 }
 
-impl Given {
-    pub(super) fn from_reading(reading: Reading, code_typed: bool) -> Option<Self> {
-        match reading {
-            Reading::Allow { .. } => Some(Self::Allow { code_typed }),
-            Reading::AllowForSession { .. } => Some(Self::AllowForSession { code_typed }),
-            Reading::Deny { reason, .. } => Some(Self::Deny { reason }),
-            Reading::Option { numbers, .. } => Some(Self::Numbers(numbers)),
-            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => None,
+/// What the answer means to this gate. `Ok(None)`: noted, there is more to answer.
+pub(super) fn decision(gate: &mut Gate, given: Given) -> Result<Option<Decision>, Refusal> {
+    match (gate.ask.clone(), given) {
+        (_, Given::Deny { reason }) => Ok(Some(Decision::Deny { reason })),
+        (Asked::Permission { can_remember, .. }, given) => {
+            permission(gate, can_remember, &given).map(Some)
         }
+        (Asked::Plan { .. }, given) => plan(given).map(Some),
+        (Asked::Questions { questions }, given) => answers(gate, &questions, given),
     }
 }
 
-/// What the answer means to this gate. `Ok(None)`: noted, more questions are open.
-pub(super) fn decision(gate: &mut Gate, given: Given) -> Result<Option<Decision>, Refusal> {
+fn wrong(choice: &str, choices: &[&str]) -> Refusal {
+    let choices = choices.iter().map(|choice| (*choice).to_owned()).collect();
+    Refusal::NoSuchChoice { choice: choice.into(), choices }
+}
+
+fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision, Refusal> {
     let needs_code = gate.shown.risk == Risk::Code;
-    let coded = |typed: bool| {
-        if needs_code && !typed {
+    match given {
+        Given::Allow { code_typed: false } | Given::AllowForSession { code_typed: false }
+            if needs_code =>
+        {
             Err(Refusal::NeedsCode { code: gate.code.clone() })
-        } else {
-            Ok(())
         }
-    };
-    let wrong = |choice: &str, choices: &[&str]| Refusal::NoSuchChoice {
-        choice: choice.into(),
-        choices: choices.iter().map(|c| (*c).to_owned()).collect(),
-    };
-    match (&gate.ask, given) {
-        (Asked::Permission { .. }, Given::Allow { code_typed }) => {
-            coded(code_typed)?;
-            Ok(Some(Decision::Allow { scope: Scope::Once }))
+        Given::Allow { .. } => Ok(Decision::Allow { scope: Scope::Once }),
+        Given::AllowForSession { .. } if can_remember && !needs_code => {
+            Ok(Decision::Allow { scope: Scope::Session })
         }
-        (Asked::Permission { can_remember, .. }, Given::AllowForSession { code_typed }) => {
-            coded(code_typed)?;
-            if !can_remember || needs_code {
-                return Err(wrong("for this session", &["approve", "deny"]));
-            }
-            Ok(Some(Decision::Allow { scope: Scope::Session }))
-        }
-        (Asked::Plan { .. }, Given::Allow { .. }) => {
-            Ok(Some(Decision::Plan { accept_edits: AcceptEdits::No }))
-        }
-        (Asked::Plan { .. }, Given::AllowWithEdits) => {
-            Ok(Some(Decision::Plan { accept_edits: AcceptEdits::Yes }))
-        }
+        Given::AllowForSession { .. } => Err(wrong("for this session", &["approve", "deny"])),
+        Given::Deny { .. }
+        | Given::AllowWithEdits
+        | Given::Numbers(_)
+        | Given::Option { .. }
+        | Given::Ticked { .. }
+        | Given::Words(_) => Err(wrong("that", &["approve", "deny"])),
+    }
+}
+
+fn plan(given: Given) -> Result<Decision, Refusal> {
+    match given {
+        Given::Allow { .. } => Ok(Decision::Plan { accept_edits: AcceptEdits::No }),
+        Given::AllowWithEdits => Ok(Decision::Plan { accept_edits: AcceptEdits::Yes }),
         // Anything but a yes to a plan is what should change in it.
-        (Asked::Plan { .. }, Given::Words(words)) => {
-            Ok(Some(Decision::Deny { reason: Some(words) }))
-        }
-        (_, Given::Deny { reason }) => Ok(Some(Decision::Deny { reason })),
-        (Asked::Questions { questions }, Given::Words(words)) => {
-            Ok(pick(&questions.clone(), &mut gate.picked, None, words))
-        }
-        (Asked::Questions { questions }, Given::Option { question, option }) => {
-            let questions = questions.clone();
-            let asked = questions.get(question).filter(|q| option < q.options.len());
-            let asked = asked.ok_or_else(|| {
-                wrong(&format!("option {}", option + 1), &["the options on the card"])
-            })?;
-            if asked.multiple {
-                let at = (question, option);
-                if !gate.ticked.remove(&at) {
-                    gate.ticked.insert(at);
-                }
-                return Ok(None);
-            }
-            let label = asked.options[option].label.clone();
-            Ok(pick(&questions, &mut gate.picked, Some(question), label))
-        }
-        (Asked::Questions { questions }, Given::Ticked { question }) => {
-            let questions = questions.clone();
-            let numbers: Vec<_> = gate
-                .ticked
-                .iter()
-                .filter(|(at, _)| *at == question)
-                .map(|(_, option)| option + 1)
-                .collect();
-            match questions.get(question).and_then(|q| labels(q, &numbers)) {
-                Some(text) => Ok(pick(&questions, &mut gate.picked, Some(question), text)),
-                None => Err(wrong("nothing", &["tick at least one option"])),
-            }
-        }
-        (Asked::Questions { questions }, Given::Numbers(numbers)) => {
-            let questions = questions.clone();
-            let at = gate.picked.iter().position(Option::is_none).unwrap_or(0);
-            let labels = questions.get(at).map(|q| labels(q, &numbers)).unwrap_or_default();
-            match labels {
-                Some(text) => Ok(pick(&questions, &mut gate.picked, Some(at), text)),
-                None => Err(wrong(
-                    &join_numbers(&numbers),
-                    &["the numbers on the card", "your own words"],
-                )),
-            }
-        }
-        // "yes" and "ok" are words like any other to a question.
-        (
-            Asked::Questions { questions },
-            Given::Allow { .. } | Given::AllowForSession { .. } | Given::AllowWithEdits,
-        ) => Ok(pick(&questions.clone(), &mut gate.picked, None, "Yes".into())),
-        (
-            Asked::Permission { .. },
-            Given::AllowWithEdits
-            | Given::Numbers(_)
-            | Given::Option { .. }
-            | Given::Ticked { .. }
-            | Given::Words(_),
-        ) => Err(wrong("that", &["approve", "deny"])),
-        (
-            Asked::Plan { .. },
-            Given::AllowForSession { .. }
-            | Given::Numbers(_)
-            | Given::Option { .. }
-            | Given::Ticked { .. },
-        ) => Err(wrong(
+        Given::Words(words) => Ok(Decision::Deny { reason: Some(words) }),
+        Given::Deny { .. }
+        | Given::AllowForSession { .. }
+        | Given::Numbers(_)
+        | Given::Option { .. }
+        | Given::Ticked { .. } => Err(wrong(
             "that",
             &["approve", "approve and accept its edits", "your own words to change it"],
         )),
     }
 }
 
-/// Notes one answer; all of them make the decision.
-fn pick(
+fn answers(
+    gate: &mut Gate,
     questions: &[Question],
-    picked: &mut Vec<Option<String>>,
-    at: Option<usize>,
-    text: String,
-) -> Option<Decision> {
-    picked.resize(questions.len().max(1), None);
-    let at = at.or_else(|| picked.iter().position(Option::is_none)).unwrap_or(0);
-    picked[at] = Some(text);
-    picked.iter().cloned().collect::<Option<Vec<_>>>().map(|answers| Decision::Answers { answers })
+    given: Given,
+) -> Result<Option<Decision>, Refusal> {
+    let next = gate.picked.iter().position(Option::is_none).unwrap_or(0);
+    let (at, text) = match given {
+        Given::Words(words) => (next, words),
+        Given::Numbers(numbers) => {
+            let chosen = questions.get(next).and_then(|question| labels(question, &numbers));
+            let choices = ["the numbers on the card", "your own words"];
+            (next, chosen.ok_or_else(|| wrong(&join_numbers(&numbers), &choices))?)
+        }
+        Given::Option { question: at, option } => {
+            let unknown = || wrong(&format!("option {}", option + 1), &["the options on the card"]);
+            let question =
+                questions.get(at).filter(|q| option < q.options.len()).ok_or_else(unknown)?;
+            if question.multiple {
+                if !gate.ticked.remove(&(at, option)) {
+                    gate.ticked.insert((at, option));
+                }
+                return Ok(None);
+            }
+            (at, question.options[option].label.clone())
+        }
+        Given::Ticked { question: at } => {
+            let ticked = gate.ticked.iter().filter(|(question, _)| *question == at);
+            let numbers: Vec<_> = ticked.map(|(_, option)| option + 1).collect();
+            let chosen = questions.get(at).and_then(|question| labels(question, &numbers));
+            (at, chosen.ok_or_else(|| wrong("nothing", &["tick at least one option"]))?)
+        }
+        // Without words of their own, as a reaction.
+        Given::Allow { .. } | Given::AllowForSession { .. } | Given::AllowWithEdits => {
+            (next, "Yes".into())
+        }
+        Given::Deny { reason } => return Ok(Some(Decision::Deny { reason })),
+    };
+    gate.picked.resize(questions.len().max(1), None);
+    gate.picked[at] = Some(text);
+    let all = gate.picked.iter().cloned().collect::<Option<Vec<_>>>();
+    Ok(all.map(|answers| Decision::Answers { answers }))
 }
 
 /// The labels behind numbers from 1; several only where the question takes several.

@@ -59,12 +59,12 @@ impl Work<'_> {
             AgentEvent::Settled { request, how } => self.settled(id, run, &request, &how),
             AgentEvent::Progress { turn, line } => self.progress(id, turn, &line),
             AgentEvent::Finished { turn, text, provisional } => {
-                self.finished(id, turn, &text, provisional)
+                self.finished(id, turn, &text, provisional);
             }
             AgentEvent::TurnFailed { turn, kind, text } => self.turn_failed(id, turn, kind, &text),
             AgentEvent::Interrupted { .. } => self.interrupted(id),
             AgentEvent::Compacted => {
-                self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![])
+                self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![]);
             }
             AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
                 self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
@@ -219,7 +219,7 @@ impl Work<'_> {
         match &prompt.message {
             Some(message) => self.mark(message, Mark::NotTaken { why: words }),
             None => {
-                self.tell(id, Level::Ring, &format!("A message was not taken: {words}"), vec![])
+                self.tell(id, Level::Ring, &format!("A message was not taken: {words}"), vec![]);
             }
         }
     }
