@@ -16,6 +16,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    time::Duration,
 };
 use support::{
     model::Model,
@@ -387,13 +388,30 @@ async fn a_dialog_nobody_told_us_of_needs_the_desk_and_stop_closes_it() {
     assert_eq!(session.finished().await, "back");
 }
 
+/// Waits until Claude Code has written `text` to its transcript: within half a second after a turn
+/// KILL still loses it.
+async fn written(session: &Session, text: &str) {
+    let path = session.seen().iter().find_map(|event| match event {
+        AgentEvent::Conversation { transcript, .. } => transcript.clone(),
+        _ => None,
+    });
+    let path = path.expect("its first hook names the transcript");
+    let there = async {
+        while !fs::read_to_string(&path).is_ok_and(|lines| lines.contains(&format!("\"{text}\""))) {
+            tokio::task::yield_now().await;
+        }
+    };
+    let in_time = tokio::time::timeout(Duration::from_secs(30), there).await.is_ok();
+    assert!(in_time, "`{text}` is not in {path}");
+}
+
 #[tokio::test]
 async fn a_killed_session_goes_on_with_its_whole_context() {
     let lab = lab!();
     let mut session = lab.session().await;
     session.prompt("the word is mistletoe => say noted").await;
     session.finished().await;
-    session.idle().await;
+    written(&session, "noted").await;
     let (spec, folder) = session.die().await;
     let mut session = Session::start(spec, folder).await;
     session.idle().await;
