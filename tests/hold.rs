@@ -25,7 +25,9 @@ use vigie::{
     },
 };
 use vigie_core::{
-    agent::{AgentEvent, Doing, ExitStatus, Order, OrderKind, PromptForm, RefusedPrompt, Report},
+    agent::{
+        AgentEvent, Doing, ExitStatus, Held, Order, OrderKind, PromptForm, RefusedPrompt, Report,
+    },
     id::{OrderId, PromptId, SessionId},
 };
 
@@ -36,7 +38,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_vigie");
 /// A session in a folder of its own, killed when the test is over.
 struct Session {
     folder: PathBuf,
-    _home: tempfile::TempDir,
+    home: tempfile::TempDir,
 }
 
 fn spec(home: &Path, program: &str, args: &[&str]) -> Spec {
@@ -69,7 +71,7 @@ impl Session {
         let mut spec = spec(home.path(), program, args);
         change(&mut spec);
         client::spawn(Path::new(BINARY), &folder, &spec).await.unwrap();
-        Self { folder, _home: home }
+        Self { folder, home }
     }
 
     async fn link(&self, from_seq: u64) -> Link {
@@ -281,7 +283,7 @@ async fn the_smallest_viewer_sets_the_size_and_all_see_the_same() {
     session.shows("ready$").await;
     let mut wide = session.watch(100, 30).await;
     wide.shows("ready$").await;
-    wide.send(INPUT, b"stty size; printf '\\033[1;31m%090d\\033[m\\n' 7\r").await;
+    wide.send(INPUT, b"stty size\r").await;
     wide.shows("30 100").await;
     let mut narrow = session.watch(60, 40).await;
     narrow.shows("ready$").await;
@@ -294,7 +296,6 @@ async fn the_smallest_viewer_sets_the_size_and_all_see_the_same() {
         b"clear; echo 1234567890123456789012345678901234567890123456789012345678901;\r",
     )
     .await;
-    wide.shows("1").await;
     let at_60 = |lines: Vec<String>| lines.iter().any(|line| line.len() == 60);
     while !at_60(wide.lines()) {
         assert_eq!(wide.take().await, None);
@@ -415,6 +416,24 @@ async fn a_holder_that_was_killed_leaves_nothing_that_cannot_be_killed() {
 }
 
 #[tokio::test]
+async fn orphans_are_buried() {
+    let script = "for n in 1 2 3; do sh -c '(sleep 0.1 &)'; done; echo up; read line";
+    let session = Session::start("bash", &["-c", script]).await;
+    session.shows("up").await;
+    let holder = client::holder_pid(&session.folder).unwrap();
+    let children = format!("/proc/{holder}/task/{holder}/children");
+    let mut look = tokio::time::interval(Duration::from_millis(20));
+    timeout(DEADLINE, async {
+        // One child is left, the program.
+        while std::fs::read_to_string(&children).unwrap().split_whitespace().count() > 1 {
+            look.tick().await;
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
 async fn a_second_holder_refuses() {
     let session = Session::start("cat", &[]).await;
     assert!(client::alive(&session.folder));
@@ -422,7 +441,23 @@ async fn a_second_holder_refuses() {
     assert!(!timeout(DEADLINE, second).await.unwrap().unwrap().success());
     let why = std::fs::read_to_string(session.folder.join("holder.failed")).unwrap();
     assert!(why.starts_with("another holder has the session in"), "{why}");
+    let spec = spec(session.home.path(), "cat", &[]);
+    let again = client::spawn(Path::new(BINARY), &session.folder, &spec).await;
+    assert!(matches!(again, Err(LinkError::NotStarted { .. })), "{again:?}");
     client::screen(&session.folder).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_holder_told_to_stop_ends_even_a_stubborn_session() {
+    let session = Session::start("bash", &["-c", "trap '' TERM HUP; echo up; read line"]).await;
+    session.shows("up").await;
+    let mut link = session.link(1).await;
+    let holder = client::holder_pid(&session.folder).unwrap();
+    let holder = nix::unistd::Pid::from_raw(i32::try_from(holder).unwrap());
+    nix::sys::signal::kill(holder, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let exited = until(&mut link, |event| matches!(event, AgentEvent::Exited { .. })).await;
+    let AgentEvent::Exited { how, .. } = exited.what else { unreachable!() };
+    assert_eq!(how, ExitStatus::Signal { signal: 9 });
 }
 
 #[tokio::test]
@@ -593,4 +628,40 @@ async fn a_session_whose_folder_is_removed_ends() {
     })
     .await
     .unwrap();
+}
+
+#[tokio::test]
+async fn prompts_wait_for_a_busy_program_and_can_be_taken_back() {
+    let session = Session::start("sh", &[]).await;
+    let fifo = session.home.path().join("fifo");
+    nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let mut link = session.link(1).await;
+    until(&mut link, idle).await;
+    link.orders().send(prompt(1, "cat fifo")).await.unwrap();
+    link.orders().send(prompt(2, "echo second")).await.unwrap();
+    let held = until(&mut link, |event| matches!(event, AgentEvent::PromptHeld { .. })).await;
+    assert!(matches!(held.what, AgentEvent::PromptHeld { why: Held::Busy, .. }), "{held:?}");
+    let prompt_two = PromptId::from_parts(chrono::DateTime::UNIX_EPOCH, 2);
+    link.orders().send(order(3, OrderKind::Withdraw { prompt: prompt_two })).await.unwrap();
+    let refused = until(&mut link, |event| matches!(event, AgentEvent::PromptRefused { .. })).await;
+    let why = RefusedPrompt::Withdrawn;
+    assert_eq!(refused.what, AgentEvent::PromptRefused { prompt: prompt_two, why });
+    std::fs::write(&fifo, "from the fifo\n").unwrap();
+    let finished = until(&mut link, |event| matches!(event, AgentEvent::Finished { .. })).await;
+    let AgentEvent::Finished { text, .. } = finished.what else { unreachable!() };
+    assert_eq!(text, "from the fifo");
+}
+
+#[tokio::test]
+async fn without_a_known_prompt_quiet_is_idle_and_several_lines_are_typed() {
+    let session = Session::start_with("cat", &[], |spec| spec.prompt_ends = None).await;
+    let mut link = session.link(1).await;
+    until(&mut link, idle).await;
+    link.orders().send(prompt(1, "one\ntwo")).await.unwrap();
+    let finished = until(&mut link, |event| matches!(event, AgentEvent::Finished { .. })).await;
+    let AgentEvent::Finished { text, .. } = finished.what else { unreachable!() };
+    assert!(text.ends_with("two") && text.contains("one\n"), "{text}");
+    link.orders().send(order(2, OrderKind::End)).await.unwrap();
+    let exited = until(&mut link, |event| matches!(event, AgentEvent::Exited { .. })).await;
+    assert!(matches!(exited.what, AgentEvent::Exited { how: ExitStatus::Code { code: 0 }, .. }));
 }

@@ -110,7 +110,11 @@ async fn until_done<T>(home: &mut Home, mut act: impl AsyncFnMut(&Home) -> Optio
         if let Some(done) = act(home).await {
             return done;
         }
-        assert!(Instant::now() < end, "it is never done:\n{}", home.log());
+        if Instant::now() > end {
+            let status: Result<Value, _> = home.desk().get("/status").await;
+            let shown = home.phone().await.try_messages().await;
+            panic!("it is never done: {status:#?}\n{shown:#?}\n{}", home.log());
+        }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -128,6 +132,7 @@ async fn at_every_write(when: &str, journey: impl AsyncFn(&mut Home, &phone::Pho
         home.session_is("PD-285", "idle").await;
         home.kill();
         home.env = vec![(DIE_AT.into(), at.to_string()), (DIE_WHEN.into(), when.into())];
+        eprintln!("dies {when} commit {at}");
         home.spawn();
         home.try_up().await;
         journey(&mut home, &phone).await;
@@ -143,35 +148,35 @@ async fn at_every_write(when: &str, journey: impl AsyncFn(&mut Home, &phone::Pho
 
 /// Journeys 1 and 2: a message goes in and the answer comes out, each exactly once.
 async fn message_in_answer_out(home: &mut Home, phone: &phone::Phone) {
-    until_done(home, async |_| phone.try_send("m1", "[PD-285] stream 3").await.ok()).await;
+    until_done(home, async |_| phone.try_send("message-1", "[PD-285] stream 3").await.ok()).await;
     until_done(home, async |_| {
         let messages = phone.try_messages().await.ok()?;
-        let taken = messages.iter().any(|m| m["what"]["client"] == "m1" && m["what"]["mark"]["mark"] == "taken");
+        let taken = messages.iter().any(|m| m["what"]["client"] == "message-1" && m["what"]["mark"]["mark"] == "taken");
         let answered = messages.iter().any(|m| m["what"]["kind"] == "post" && phone::plain(m).contains(ANSWER));
         (taken && answered).then_some(())
     })
     .await;
     // Whatever would come twice comes before the answer to the next message.
-    until_done(home, async |_| phone.try_send("m2", "[PD-285] recall").await.ok()).await;
+    until_done(home, async |_| phone.try_send("message-2", "[PD-285] recall").await.ok()).await;
     let recalls = |m: &Value| m["what"]["kind"] == "post" && phone::plain(m).contains(RECALLED);
     until_done(home, async |_| phone.try_messages().await.ok()?.iter().any(recalls).then_some(())).await;
     assert_eq!(phone.count(ANSWER).await, 1, "the answer came once");
     let recall = phone.shows("what the agent remembers", recalls).await;
     assert_eq!(phone::plain(&recall).matches("stream 3").count(), 1, "the agent was told once: {recall:#}");
     let sent = phone.try_messages().await.unwrap();
-    assert_eq!(sent.iter().filter(|m| m["what"]["client"] == "m1").count(), 1, "it stands in the chat once");
+    assert_eq!(sent.iter().filter(|m| m["what"]["client"] == "message-1").count(), 1, "it stands in the chat once");
 }
 
 /// Journey 3: a request is asked, answered by tap, and the agent acts on it, once.
 async fn asked_and_answered(home: &mut Home, phone: &phone::Phone) {
-    until_done(home, async |_| phone.try_send("m1", "[PD-285] leave a note").await.ok()).await;
+    until_done(home, async |_| phone.try_send("message-1", "[PD-285] leave a note").await.ok()).await;
     let card = until_done(home, async |_| {
         let messages = phone.try_messages().await.ok()?;
         messages.into_iter().find(|m| m["what"]["body"]["state"]["state"] == "open")
     })
     .await;
     let (id, action) = (card["id"].as_str().unwrap().to_owned(), phone::button(&card, "Approve"));
-    until_done(home, async |_| phone.try_tap("tap1", &id, &action).await.ok()).await;
+    until_done(home, async |_| phone.try_tap("tap-approve-1", &id, &action).await.ok()).await;
     until_done(home, async |_| {
         let messages = phone.try_messages().await.ok()?;
         let taken = messages.iter().any(|m| m["what"]["body"]["state"]["state"] == "taken");

@@ -294,19 +294,19 @@ pub fn decision(call: &ToolCall, suggestions: &[Value], decision: &Decision) -> 
             }
         }
     }
-    permission_answer(answer)
+    permission_answer(&answer)
 }
 
 /// Refuses `reason`, and ends the turn with it.
 pub fn interrupt() -> Value {
-    permission_answer(json!({
+    permission_answer(&json!({
         "behavior": "deny",
         "message": "The user stopped this turn.",
         "interrupt": true,
     }))
 }
 
-fn permission_answer(decision: Value) -> Value {
+fn permission_answer(decision: &Value) -> Value {
     json!({ "hookSpecificOutput": { "hookEventName": "PermissionRequest", "decision": decision } })
 }
 

@@ -20,7 +20,7 @@ use super::{
 /// believe in a "yes". A "no" closes it at once; the registry is read every 100 ms.
 const SAYS_NO_WITHIN: Duration = Duration::from_millis(900);
 /// The hook's own time limit, see `claude::command`; a call that closes at this age was given up.
-pub(crate) const HOOK_LIMIT: Duration = Duration::from_secs(86_400);
+pub(crate) const HOOK_LIMIT: Duration = Duration::from_hours(24);
 /// Ids of closed requests, kept to tell a late answer from one to an unknown request.
 const REMEMBERED: usize = 256;
 
@@ -134,8 +134,7 @@ impl Requests {
         self.open = open.into_iter().map(|(_, one)| one).collect();
         gone.into_iter()
             .map(|(_, one)| {
-                let timed_out =
-                    now.duration_since(one.since) + Duration::from_secs(60) > HOOK_LIMIT;
+                let timed_out = now.duration_since(one.since) + Duration::from_mins(1) > HOOK_LIMIT;
                 let how = if timed_out {
                     Settled::Gone
                 } else {

@@ -7,6 +7,8 @@
 //!   line (termios(3), canonical mode).
 //! - It is taken when its bytes are in the terminal, and its turn is over when the program shows
 //!   its prompt again (`prompt_ends`) or, without one, has printed nothing for [`QUIET`].
+//! - While it works, prompts wait; when it has printed nothing for [`QUIET`] they go in all the
+//!   same, because it may be asking something.
 
 use nix::{
     sys::signal::{Signal, kill, killpg},
@@ -265,11 +267,11 @@ impl Shell {
             .last_key()
             .is_some_and(|at| (Clock::system().now() - at).to_std().is_ok_and(|ago| ago < DESK));
         let why = match self.state {
-            State::Starting => Held::Starting,
             _ if typing_at_desk => Held::DeskTyping,
             // What printed nothing for a while may be asking something.
+            State::Starting if !quiet => Held::Starting,
             State::Working(_) if !quiet => Held::Busy,
-            State::Idle | State::Working(_) => return self.type_next(),
+            State::Starting | State::Idle | State::Working(_) => return self.type_next(),
         };
         let mut news = Vec::new();
         for one in &mut self.waiting {

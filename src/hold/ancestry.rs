@@ -1,8 +1,32 @@
 //! Who is calling: an agent may not steer sessions, not even from its own shell.
 
 use std::path::Path;
+use tokio::net::UnixStream;
 
 use super::tree::{self, Process};
+
+/// Lets in this user's own processes, and none that a holder holds: for every socket on which
+/// sessions can be steered.
+///
+/// # Errors
+/// Why not, as a sentence for whoever calls.
+pub fn admit(stream: &UnixStream) -> Result<(), String> {
+    let peer = stream.peer_cred().map_err(|error| format!("it is unclear who calls: {error}"))?;
+    if peer.uid() != nix::unistd::geteuid().as_raw() {
+        return Err("this belongs to another user".into());
+    }
+    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
+    let caller = pid.ok_or("it is unclear which process calls")?;
+    // Without a living caller its parents cannot be seen, and it could be anybody's.
+    tree::process(caller).ok_or("the calling process is gone")?;
+    match inside_a_session(caller) {
+        None => Ok(()),
+        Some(holder) => Err(format!(
+            "process {caller} runs inside a session (holder {holder}), and sessions may not \
+             steer sessions: do it from a terminal of your own"
+        )),
+    }
+}
 
 /// Longest chain of parents that is followed.
 const GENERATIONS: usize = 1024;
@@ -11,8 +35,7 @@ const GENERATIONS: usize = 1024;
 /// not count: it holds the caller and us alike (somebody works on Vigie inside Vigie), and what it
 /// guards against is an agent reaching out of its session, not into what it started itself.
 ///
-/// A process that is already gone belongs to nobody here; ask before you answer it, and let the
-/// socket's end tell.
+/// A process that is gone has no ancestors to see and is in no session here: see [`admit`].
 pub fn inside_a_session(pid: u32) -> Option<u32> {
     let above_us = holders_above(std::process::id());
     holders_above(pid)
@@ -52,9 +75,9 @@ fn command_line(pid: u32) -> Vec<u8> {
 
 #[cfg(not(target_os = "linux"))]
 fn command_line(pid: u32) -> Vec<u8> {
-    let asked = std::process::Command::new("ps").args(["-o", "args=", "-p", &pid.to_string()]);
-    let mut asked = asked;
-    let text = asked.output().map(|output| output.stdout).unwrap_or_default();
+    let pid = pid.to_string();
+    let asked = std::process::Command::new("ps").args(["-o", "args=", "-p", &pid]).output();
+    let text = asked.map(|output| output.stdout).unwrap_or_default();
     text.split(u8::is_ascii_whitespace).collect::<Vec<_>>().join(&0)
 }
 

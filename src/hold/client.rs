@@ -23,7 +23,7 @@ use tokio_util::codec::{FramedRead, LinesCodec};
 use vigie_core::agent::{Order, Report};
 
 use super::{
-    journal,
+    environment, journal,
     process::{FAILED, LOCK, SPEC, private},
     protocol::{
         Done, FromHolder, HELLO, Hello, LINE, Mode, Picture, ToHolder, VERSION, Welcome, read_line,
@@ -85,6 +85,8 @@ pub async fn spawn(binary: &Path, folder: &Path, spec: &Spec) -> Result<(), Link
         .arg("hold")
         .arg(folder)
         .current_dir("/")
+        .env_clear() // the program can read its holder's environment
+        .envs(environment::cleaned())
         .stdin(Stdio::null())
         .stdout(log.try_clone().map_err(unusable)?)
         .stderr(log);

@@ -24,13 +24,17 @@ const FOREIGN: &[&str] = &[
     "OLDPWD",
 ];
 
-/// The program's environment: what the daemon had, without other sessions' marks and Vigie's own
-/// secrets, with the configuration's on top.
-pub(crate) fn of_program(
-    inherited: impl Iterator<Item = (String, String)>,
-    spec: &Spec,
-) -> BTreeMap<String, String> {
-    let mut env: BTreeMap<_, _> = inherited.filter(|(name, _)| passes(name)).collect();
+/// Our own environment without other sessions' marks and Vigie's own secrets.
+pub(crate) fn cleaned() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| passes(name))
+        .collect()
+}
+
+/// The program's environment: the cleaned one, with the configuration's on top.
+pub(crate) fn of_program(spec: &Spec) -> BTreeMap<String, String> {
+    let mut env = cleaned();
     env.extend(spec.env.clone());
     env.insert("TERM".into(), "xterm-256color".into());
     env.insert("COLORTERM".into(), "truecolor".into());

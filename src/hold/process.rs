@@ -1,4 +1,4 @@
-use nix::{errno::Errno, sys::stat::Mode, unistd};
+use nix::{errno::Errno, unistd};
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write},
@@ -73,7 +73,6 @@ fn hold(folder: &Path) -> Result<(), HoldError> {
     std::env::set_current_dir(&folder).map_err(unusable)?;
     close_inherited();
     log_bounded();
-    nix::sys::stat::umask(Mode::from_bits_truncate(0o077));
     match unistd::setsid() {
         Ok(_) | Err(Errno::EPERM) => {} // EPERM: we lead a session already
         Err(error) => return Err(system("leave its terminal", error)),

@@ -31,7 +31,6 @@ use super::{
         VERSION, Welcome, frame, read_line, write_line,
     },
     pty::Pty,
-    tree,
     view::{self, Viewers},
 };
 use crate::agents::Spec;
@@ -138,7 +137,7 @@ async fn over(closing: &mut watch::Receiver<Option<Vec<String>>>) {
 }
 
 async fn caller(stream: UnixStream, shared: Arc<Shared>) {
-    let allowed = check(&stream);
+    let allowed = ancestry::admit(&stream);
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
     let said = match allowed {
@@ -163,25 +162,6 @@ async fn caller(stream: UnixStream, shared: Arc<Shared>) {
         if let Err(error) = serve(mode, read, write, &shared).await {
             tracing::debug!(%error, "a caller left");
         }
-    }
-}
-
-/// Lets in this user's own processes, and none that a holder holds.
-fn check(stream: &UnixStream) -> Result<(), String> {
-    let peer = stream.peer_cred().map_err(|error| format!("it is unclear who calls: {error}"))?;
-    if peer.uid() != nix::unistd::geteuid().as_raw() {
-        return Err("the session belongs to another user".into());
-    }
-    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
-    let caller = pid.ok_or("it is unclear which process calls")?;
-    // Without a living caller its parents cannot be seen, and it could be anybody's.
-    tree::process(caller).ok_or("the calling process is gone")?;
-    match ancestry::inside_a_session(caller) {
-        None => Ok(()),
-        Some(holder) => Err(format!(
-            "process {caller} runs inside a session (holder {holder}), and sessions may not \
-             steer sessions: do it from a terminal of your own"
-        )),
     }
 }
 

@@ -54,9 +54,7 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         .await
         .map_err(|source| HoldError::Listen { what: "the agent's hooks", source })?;
     let (address, hook_calls, serve_hooks) = hooks.split();
-    let inherited = std::env::vars_os()
-        .filter_map(|(a, b)| Some((a.into_string().ok()?, b.into_string().ok()?)));
-    let env = environment::of_program(inherited, &spec);
+    let env = environment::of_program(&spec);
     let command = agents::command_line(spec.kind, &spec, folder, &address, env)
         .map_err(|source| HoldError::Agent { source })?;
     let signals = Signals::listen()?;
@@ -192,7 +190,10 @@ impl Session {
                     server::Asked::Order(order) => self.carry_out(order),
                     server::Asked::Kill => self.kill(),
                 },
-                _ = signals.child.recv() => self.bury(),
+                _ = signals.child.recv() => {
+                    self.undertaker.called();
+                    self.bury();
+                }
                 _ = signals.terminate.recv() => { self.work.spawn(terminate(Duration::ZERO)); }
                 _ = second.tick() => {
                     self.bury();

@@ -43,14 +43,7 @@ impl Terminal {
 
     /// Takes what the program printed; returns all bytes so far.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> u64 {
-        let parser = &mut self.parser;
-        // What the program prints is data; a sequence that upsets the model costs us the picture,
-        // never the session.
-        if catch_unwind(AssertUnwindSafe(|| parser.process(bytes))).is_err() {
-            let size = self.size();
-            let extras = std::mem::take(self.parser.callbacks_mut());
-            self.parser = Parser::new_with_callbacks(size.rows, size.columns, SCROLLBACK, extras);
-        }
+        self.change(self.size(), |parser| parser.process(bytes));
         self.ring.push(bytes);
         self.ring.end()
     }
@@ -61,7 +54,17 @@ impl Terminal {
     }
 
     pub(crate) fn resize(&mut self, size: Size) {
-        self.parser.screen_mut().set_size(size.rows, size.columns);
+        self.change(size, |parser| parser.screen_mut().set_size(size.rows, size.columns));
+    }
+
+    /// What the program prints is data: a sequence that upsets the model costs us the picture,
+    /// which the program draws again, and never the session.
+    fn change(&mut self, size: Size, change: impl FnOnce(&mut Parser<Extras>)) {
+        let parser = &mut self.parser;
+        if catch_unwind(AssertUnwindSafe(|| change(parser))).is_err() {
+            let extras = std::mem::take(self.parser.callbacks_mut());
+            self.parser = Parser::new_with_callbacks(size.rows, size.columns, SCROLLBACK, extras);
+        }
     }
 
     /// The screen as text, top to bottom, without trailing blanks.
@@ -320,6 +323,7 @@ fn unfinished(tail: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const SIZE: Size = Size { columns: 20, rows: 4 };
 
@@ -355,6 +359,43 @@ mod tests {
         one.feed(b"\x1b[1;1Hnew\x1b[K");
         other.feed(&one.draw(&mut drawn));
         assert_eq!(other.lines(), one.lines());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_printed_can_be_shown(
+            steps in prop::collection::vec((printed(), 2_u16..12, 2_u16..8), 1..12),
+        ) {
+            let mut terminal = Terminal::new(SIZE);
+            let mut drawn = Vec::new();
+            for (bytes, columns, rows) in steps {
+                terminal.feed(&bytes);
+                terminal.resize(Size { columns, rows });
+                prop_assert_eq!(terminal.picture().rows.len(), usize::from(rows));
+                terminal.repaint();
+                terminal.draw(&mut drawn);
+            }
+        }
+
+        #[test]
+        fn whatever_is_printed_is_repainted(bytes in printed()) {
+            let mut terminal = Terminal::new(SIZE);
+            terminal.feed(&bytes);
+            let mut other = Terminal::new(SIZE);
+            other.feed(&terminal.repaint().bytes);
+            prop_assert_eq!(other.lines(), terminal.lines());
+        }
+    }
+
+    fn printed() -> impl Strategy<Value = Vec<u8>> {
+        let part = prop_oneof![
+            "\\PC{0,12}".prop_map(String::into_bytes),
+            "\x1b\\[[?>]?[0-9;]{0,6}[A-Za-z@`]".prop_map(String::into_bytes),
+            "[\r\n\t\x08\x0b]{1,3}".prop_map(String::into_bytes),
+            Just("\u{5b57}\u{5b57}\u{301}".as_bytes().to_vec()),
+            prop::collection::vec(any::<u8>(), 0..8),
+        ];
+        prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
     }
 
     #[test]

@@ -150,11 +150,18 @@ pub(crate) fn marked(session: &str) -> Vec<u32> {
 pub(crate) struct Undertaker {
     program: u32,
     seen: BTreeSet<u32>,
+    /// A child died, or was dead at the last look: the process table is worth reading.
+    news: bool,
 }
 
 impl Undertaker {
     pub(crate) fn new(program: u32) -> Self {
-        Self { program, seen: BTreeSet::new() }
+        Self { program, seen: BTreeSet::new(), news: true }
+    }
+
+    /// A child of ours died.
+    pub(crate) fn called(&mut self) {
+        self.news = true;
     }
 
     /// How the program ended, once.
@@ -171,6 +178,9 @@ impl Undertaker {
 
     /// Call it about once a second.
     pub(crate) fn orphans(&mut self) {
+        if !self.news {
+            return;
+        }
         let ours = std::process::id();
         let dead: BTreeSet<u32> = processes()
             .into_iter()
@@ -181,6 +191,7 @@ impl Undertaker {
         for pid in dead.intersection(&self.seen) {
             let _ = waitpid(as_pid(*pid), Some(WaitPidFlag::WNOHANG));
         }
+        self.news = !dead.is_empty();
         self.seen = dead;
     }
 }

@@ -133,7 +133,7 @@ impl Phone {
     /// Taps the card's button with that label.
     pub(crate) async fn tap(&self, card: &Value, label: &str) -> Value {
         let action = button(card, label);
-        self.try_tap(&format!("tap {label} {}", card["id"]), card["id"].as_str().unwrap(), &action).await.unwrap()
+        self.try_tap(&client_id(&format!("tap {label} {}", card["id"])), card["id"].as_str().unwrap(), &action).await.unwrap()
     }
 }
 
@@ -171,4 +171,10 @@ async fn exchange(
         answer = ask => Ok(answer?),
         broken = connection => Err(format!("the connection ended: {broken:?}").into()),
     }
+}
+
+/// The page's own ids are 8 to 64 letters, digits and hyphens.
+fn client_id(text: &str) -> String {
+    let id: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    id.chars().take(64).collect()
 }

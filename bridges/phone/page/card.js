@@ -104,7 +104,7 @@ const choices = (message, it, list) => {
     for (const button of list.filter(({ action }) => action.question === question)) {
       const node = el("button", { type: "button", class: "choice", "data-key": ++number }, el("span", {}, String(number)), el("b", { dir: "auto" }, said(button.label)),
         button.detail ? el("small", { dir: "auto" }, said(button.detail)) : null);
-      node.addEventListener("click", () => tap(message, button.action, all));
+      node.addEventListener("click", (event) => tap(message, button.action, all, event));
       all.push(node);
       group.append(node);
     }
@@ -120,13 +120,13 @@ const actions = (message, it, groups, act) => {
   const all = () => [...acts.querySelectorAll("button")];
   const go = (button, look, name) => {
     const node = el("button", { type: "button", class: `btn ${look}`.trim(), "data-act": name }, said(button.label));
-    node.addEventListener("click", () => tap(message, button.action, all()));
+    node.addEventListener("click", (event) => tap(message, button.action, all(), event));
     return node;
   };
   const weigh = ({ weight }) => (weight === "go" ? "go" : weight === "risk" ? "risk" : "");
-  const words = (label, ask, wrap) => {
+  const words = (label, ask, wrap, bare) => {
     const node = el("button", { type: "button", class: "btn quiet", "aria-expanded": "false" }, label);
-    node.addEventListener("click", () => reason(acts, node, message, ask, wrap));
+    node.addEventListener("click", () => reason(acts, node, message, ask, (text, form) => (text ? answer(message, wrap(text), form) : bare?.())));
     return node;
   };
 
@@ -134,7 +134,7 @@ const actions = (message, it, groups, act) => {
   if (it.kind === "plan" && groups.deny) {
     // A plan is not refused but sent back: its answer is what should be different.
     if (groups.allow) acts.append(go(groups.allow, weigh(groups.allow), "approve"));
-    const back = words(`${groups.deny.label.replace(/…$/, "")}…`, "What should be different?", (text) => text);
+    const back = words(`${groups.deny.label.replace(/…$/, "")}…`, "What should be different? It may stay empty.", (text) => text, () => tap(message, groups.deny.action, all()));
     back.classList.remove("quiet");
     back.dataset.act = "deny";
     acts.append(back);
@@ -172,7 +172,7 @@ const confirm = (message, it) => {
 };
 
 /** Opens a field for a few words, which go out as a reply to the card. */
-const reason = (acts, opener, message, ask, wrap) => {
+const reason = (acts, opener, message, ask, send) => {
   const there = acts.querySelector(".reason");
   there?.remove();
   opener.setAttribute("aria-expanded", String(!there));
@@ -182,7 +182,7 @@ const reason = (acts, opener, message, ask, wrap) => {
   const form = el("form", { class: "reason all" }, el("label", { class: "field", for: id }, ask, field), el("button", { class: "btn" }, "Send"));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (field.value.trim()) answer(message, wrap(field.value.trim()), form);
+    send(field.value.trim(), form);
   });
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();

@@ -1,5 +1,5 @@
 // One chat: its log, where it stands in it, and the place to write.
-import { announce, dayName, dayOf, el, icon, settle } from "./dom.js";
+import { announce, dayName, dayOf, el, icon, pageMoved, settle } from "./dom.js";
 import { message, summary, unsent } from "./message.js";
 import { composer, stateOf } from "./composer.js";
 import { MAIN, keyOf, model, number, older, openLog, post, threadOf, trim } from "./model.js";
@@ -110,6 +110,7 @@ export const refreshChat = ({ messages, reset }) => {
   const here = messages.filter((it) => keyOf(it.thread) === current.key);
   const fresh = here.filter((it) => !current.nodes.has(it.id) && !it.what.mine);
   draw();
+  if (fresh.length) pageMoved();
   if (fresh.length) announce(fresh.length === 1 ? summary(fresh[0]) : `${fresh.length} new messages`);
   if (end && !document.hidden) toEndSoon();
   else if (fresh.length) {

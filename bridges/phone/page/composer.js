@@ -118,7 +118,7 @@ export const composer = (key, sent) => {
   };
 
   const submit = async () => {
-    const text = area.value.trim();
+    const text = area.value.trimEnd().replace(/^(\s*\n)+/, ""); // an indented first line stays as it is
     complain(null);
     if (!text) return;
     const whole = key === MAIN && draft.to && !draft.reply && !edits ? `[${draft.to}] ${text}` : text;

@@ -35,8 +35,9 @@ export const shape = (name) => {
 // Control, bidirectional, zero-width and filler characters: nobody sees them, and they can make a
 // text read as what it is not.
 const UNSEEN =
-  /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
-const EMOJI_BEFORE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f#*0-9]$/u;
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]/gu;
+// Alternatives, not one class: a class before `$` misses pairs of surrogates in Chromium 156.
+const EMOJI_BEFORE = /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|[\ufe0f#*0-9])$/u;
 
 /** Text from outside, its unseen characters as boxes. */
 export const said = (text) => {
@@ -109,6 +110,13 @@ export const settle = (parent, wanted) => {
     else parent.insertBefore(node, at);
   }
 };
+
+const SETTLE = 500; // ms a thumb needs to see that something else lies under it
+let moved = -SETTLE;
+/** Something new came between: what lies under a finger now may not be what it aimed at. */
+export const pageMoved = () => { moved = performance.now(); };
+/** Keys press what has the focus, which does not move; they click with `detail` 0. */
+export const mayMiss = (event) => event?.detail > 0 && performance.now() - moved < SETTLE;
 
 const announcer = document.getElementById("announce");
 /** Tells a screen reader, and only what is new. */

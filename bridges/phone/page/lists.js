@@ -1,6 +1,6 @@
 // The list of chats, and what waits.
-import { clock, el, icon, key, said, settle, since, tick, time } from "./dom.js";
-import { MAIN, cardOf, decided, model, number, waiting } from "./model.js";
+import { clock, el, icon, key, pageMoved, said, settle, since, tick, time } from "./dom.js";
+import { MAIN, atDesk, cardOf, decided, keyOf, model, number, waiting } from "./model.js";
 import { linkTo, act } from "./chat.js";
 import { stateOf } from "./composer.js";
 import { byMe } from "./message.js";
@@ -43,21 +43,24 @@ const row = ([name, thread], chosen) => {
 export const drawStrips = () => {
   const open = waiting();
   const oldest = open[0] && cardOf(open[0]).opened;
-  const state = `${open.length} ${oldest}`;
+  const desk = atDesk();
+  const last = open.length || desk.length ? null : lastAnswer();
+  const state = JSON.stringify([open.length, oldest, desk.map((thread) => thread.id), last]);
   for (const place of document.querySelectorAll("[data-strip]")) {
     if (place.dataset.strip === state) continue;
     place.dataset.strip = state;
+    const strip = (next, ...words) => el("a", { class: "strip", href: "#/waiting" }, icon("i-bell"), el("span", { class: "what" }, ...words), el("span", { class: "next" }, next, " ", icon("i-next")));
+    const away = desk.length > 1 ? `${desk.length} need you at the desk` : desk.length ? `${desk[0].session} needs you at the desk` : null;
     place.replaceChildren(open.length
-      ? el("a", { class: "strip", href: "#/waiting" }, icon("i-bell"),
-        el("span", { class: "what" }, open.length === 1 ? "1 waits for you, " : `${open.length} wait for you, oldest `, since(oldest)),
-        el("span", { class: "next" }, "Answer ", icon("i-next")))
-      : el("p", { class: "strip none" }, "Nothing waits for you.", lastAnswer()));
+      ? strip("Answer", open.length === 1 ? "1 waits for you, " : `${open.length} wait for you, oldest `, since(oldest), away ? `. ${away}` : "")
+      : away ? strip("Look", away)
+      : el("p", { class: "strip none" }, `Nothing waits for you.${last ?? ""}`));
   }
-  return open.length;
+  return open.length + desk.length;
 };
 const lastAnswer = () => {
   const last = decided().map((it) => cardOf(it).state).find((state) => state.state !== "closed");
-  return last ? el("span", { class: "num" }, ` Last answer ${clock(Date.parse((last.decided ?? last).at))}.`) : null;
+  return last ? ` Last answer ${clock(Date.parse((last.decided ?? last).at))}.` : null;
 };
 
 let first = null; // the gate that is shown whole
@@ -68,8 +71,11 @@ export const drawWaiting = () => {
   const open = waiting();
   const at = Math.max(0, open.findIndex((it) => cardOf(it).gate === first));
   const now = open[at];
-  first = now ? cardOf(now).gate : null;
-  const state = JSON.stringify([open.map((it) => [it.id, it.seq]), first, decided().map((it) => it.seq)]);
+  const next = now ? cardOf(now).gate : null;
+  if (first && next !== first) pageMoved(); // another card lies under the thumb
+  first = next;
+  const desk = atDesk();
+  const state = JSON.stringify([open.map((it) => [it.id, it.seq]), first, decided().map((it) => it.seq), desk]);
   if (page.dataset.state === state) return;
   const had = page.contains(document.activeElement);
   page.dataset.state = state;
@@ -85,10 +91,11 @@ export const drawWaiting = () => {
   settle(page, [
     el("p", { class: "conn-bar", "data-conn-bar": true, hidden: true, role: "status" }),
     el("div", { class: "head" }, el("h1", {}, "Waiting"),
-      el("p", { class: "dim small" }, ...(now ? [`${at + 1} of ${open.length}, oldest first: `, since(cardOf(now).opened)] : ["Nothing waits for you."])),
+      el("p", { class: "dim small" }, ...(now ? [`${at + 1} of ${open.length}, oldest first: `, since(cardOf(now).opened)] : [desk.length ? "Nothing to answer from here." : "Nothing waits for you."])),
       now ? el("div", { class: "end wide-only" }, el("p", { class: "dim small" }, ...keys())) : null),
     el("div", { class: "cols queue" },
-      el("div", { class: "stack" }, shownCard, rest.length ? section("Then", rest.map(next)) : null),
+      el("div", { class: "stack" }, shownCard, rest.length ? section("Then", rest.map(later)) : null,
+        desk.length ? section("At the desk", desk.map(walk)) : null),
       done.length ? section("Decided", done.map(over)) : null),
   ]);
   if (had && shownCard) shownCard.focus({ preventScroll: true });
@@ -100,7 +107,7 @@ const keys = () => {
 };
 const section = (name, rows) => el("section", { class: "band", "aria-label": name }, el("h2", {}, name), el("ol", { class: "list panel" }, ...rows));
 
-const next = (it) => {
+const later = (it) => {
   const { gate, title, opened, risk, kind, content } = cardOf(it);
   const question = kind === "question" ? plain(content).replace(/\s+/g, " ").trim() : "";
   const button = el("button", { type: "button", class: "open" },
@@ -115,6 +122,9 @@ const next = (it) => {
   });
   return el("li", {}, button);
 };
+
+const walk = (thread) => el("li", {}, el("a", { class: "open", href: linkTo(keyOf(thread.id)) },
+  el("span", { class: "line" }, el("span", {}, key(thread.session), " ", said(thread.title)), since(thread.since)), stateOf(thread)));
 
 const over = (it) => {
   const { state, title } = cardOf(it);

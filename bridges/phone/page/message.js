@@ -1,5 +1,5 @@
 // One message as nodes. A node shows one state; a newer state is a new node.
-import { clock, el, icon, key, said, since, time } from "./dom.js";
+import { clock, el, icon, key, mayMiss, said, since, time } from "./dom.js";
 import { blocks } from "./rich.js";
 import { card } from "./card.js";
 import { model, newId, post, MAIN, keyOf } from "./model.js";
@@ -45,7 +45,7 @@ const progress = (message, body) => {
   });
   const stops = body.buttons.map((button) => {
     const stop = el("button", { type: "button", class: "btn quiet" }, button.action.action === "interrupt" ? icon("i-stop") : null, said(button.label));
-    stop.addEventListener("click", () => tap(message, button.action, [stop]));
+    stop.addEventListener("click", (event) => tap(message, button.action, [stop], event));
     return stop;
   });
   return el("div", { class: "bubble progress" }, el("ul", { class: "steps" }, ...steps),
@@ -57,29 +57,31 @@ const buttons = (message, list, look) => {
   const group = el("div", { class: "chips", role: "group" });
   for (const button of list) {
     const node = el("button", { type: "button", class: look }, said(button.label), button.detail ? el("span", { class: "faint" }, said(button.detail)) : null);
-    node.addEventListener("click", () => tap(message, button.action, [...group.querySelectorAll("button")]));
+    node.addEventListener("click", (event) => tap(message, button.action, [...group.querySelectorAll("button")], event));
     group.append(node);
   }
   return group;
 };
 
+const RECONSIDER = 4000; // ms
+
 /** Sends a tap. Meanwhile nothing beside it can be tapped; what Vigie says to it stands below. */
-export const tap = async (message, action, others) => {
-  const home = others[0].closest(".gate, .bubble");
-  const say = line(home);
+export const tap = async (message, action, others, event) => {
+  const say = line(others[0].closest(".gate, .bubble"));
+  if (mayMiss(event)) return say("The page moved just now. Tap again if you meant this.", true);
+  const free = () => { for (const button of others) button.disabled = false; };
   for (const button of others) button.disabled = true;
   say("Sending…");
   try {
     const { taken, notice } = await post("tap", { client: newId(), message: message.id, action });
     say(notice ?? (taken ? "Sent." : "Stored; Vigie takes it in a moment."));
-    // What can still be chosen, the next state of the message says.
-    if (action.action === "choose") for (const button of others) button.disabled = false;
-    return true;
+    // What can still be done, the next state of the message says; without one it was not this.
+    if (action.action === "choose") free();
+    else setTimeout(free, RECONSIDER);
   } catch (failed) {
     // A decision is about what is seen now, so it is not kept for later.
     say(failed.status === 0 ? "Not sent: no connection. Tap again once it is live." : `Not sent: ${failed.message}.`, true);
-    for (const button of others) button.disabled = false;
-    return false;
+    free();
   }
 };
 

@@ -42,6 +42,8 @@ const ask = async (path, options = {}) => {
   } catch {
     throw new Refused(0, "Vigie cannot be reached just now");
   }
+  // A login page instead of an answer.
+  if (response.redirected) throw new Refused(401, "you are signed out here");
   if (response.ok) return response.status === 204 ? null : response.json();
   const says = await response.json().then((body) => body.error, () => null);
   throw new Refused(response.status, says ?? `Vigie answered with status ${response.status}`);
@@ -135,6 +137,9 @@ export const waiting = () => {
   }
   return [...open.values()];
 };
+
+/** Sessions that only somebody at the desk can help. */
+export const atDesk = () => [...model.threads.values()].filter((thread) => thread.state === "needs_desk").sort((a, b) => a.since - b.since);
 
 export const decided = () => {
   const seen = new Map();

@@ -300,6 +300,17 @@ async fn the_live_stream_misses_nothing_over_reconnects_and_restarts() {
 }
 
 #[tokio::test]
+async fn a_quiet_stream_shows_that_it_lives() {
+    let home = Home::start().await;
+    let page = Client::new(home.address(), "ines");
+    let cursor = page.state().await["cursor"].as_str().unwrap().to_owned();
+    let mut live = page.live(&format!("/phone/api/live?from={cursor}"), None).await;
+    assert_eq!(live.next().await.unwrap().name, "changes");
+    let beat = live.next().await.unwrap();
+    assert_eq!((beat.name.as_str(), beat.id), ("beat", None), "it moves nobody's place");
+}
+
+#[tokio::test]
 async fn a_page_that_knows_another_log_or_is_far_behind_starts_anew() {
     let home = Home::start().await;
     let page = Client::new(home.address(), "ines");

@@ -253,6 +253,31 @@ async fn what_happened_while_vigie_was_away_shows_by_itself() {
 }
 
 #[tokio::test]
+async fn a_log_that_was_replaced_is_loaded_anew() {
+    let mut home = Home::start().await;
+    home.post(&main_chat(), posts::card(1, "K7Q2", "an old command")).await;
+    let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
+    phone.shows("an old command").await;
+    let address = home.address();
+    home.stop().await;
+    phone.shows("Reconnecting").await;
+    home.forget_everything();
+    home.begin(address).await;
+    home.post(&main_chat(), posts::text("docs", "a new beginning")).await;
+
+    phone.shows("a new beginning").await;
+    phone.shows("Nothing waits for you.").await;
+    let desk = Say::Thread { thread: posts::thread("PD-286", SessionLook::NeedsDesk) };
+    home.say(&main_chat(), desk).await;
+    phone
+        .find("//main[@id='main']//a[@class='strip'][contains(., 'PD-286 needs you at the desk')]")
+        .await;
+    let old = "return document.body.innerText.includes('an old command')";
+    assert_eq!(phone.run(old).await, json!(false));
+    phone.close().await;
+}
+
+#[tokio::test]
 async fn a_phone_without_connection_says_so_and_keeps_what_was_written() {
     let mut home = Home::start().await;
     home.post(&main_chat(), posts::text("docs", "hello")).await;
@@ -289,7 +314,8 @@ async fn hostile_words_show_as_words() {
     thread.title = EVIL.into();
     thread.detail = Some(EVIL.into());
     home.say(&main_chat(), Say::Thread { thread }).await;
-    let text = format!("{EVIL} a\u{202e}b click");
+    // Beside what nobody sees, what only looks like it: a family is one emoji, joined.
+    let text = format!("{EVIL} a\u{202e}b\u{e0041} 👨\u{200d}👩\u{200d}👧 click");
     let link = text.len() - 5..text.len();
     let span = Span { range: link, style: Style::Link { url: "javascript:window.hit=1".into() } };
     let body = Body::Text {
@@ -324,6 +350,9 @@ async fn hostile_words_show_as_words() {
     phone.find("//div[@class='diff']//span[@class='hid'][.='U+200B']").await;
     phone.find("//div[@class='bubble']//span[@class='hid'][.='U+202E']").await;
     phone.find("//a[@class='file']//b[contains(., '<img')]").await;
+    let boxes =
+        "return [...document.querySelectorAll('.bubble > p .hid')].map((it) => it.textContent)";
+    assert_eq!(phone.run(boxes).await, json!(["U+202E", "U+E0041"]));
     for view in ["#/", "#/waiting", "#/chat"] {
         let go = format!("http://{}/phone{view}", home.address());
         phone.page.goto(&go).await.unwrap();
@@ -424,6 +453,10 @@ async fn a_question_is_answered_by_a_choice_and_all_targets_are_large_enough() {
         .map((it) => [it.textContent, it.getBoundingClientRect().height])
         .filter(([, height]) => height < 40)";
     assert_eq!(phone.run(small).await, json!([]));
+    let nameless = "return [...document.querySelectorAll('button, a, input, textarea')]
+        .filter((it) => it.checkVisibility() && !it.ariaLabel && !it.textContent.trim() && !it.labels?.length)
+        .map((it) => it.className)";
+    assert_eq!(phone.run(nameless).await, json!([]), "everything has a name for who cannot see it");
     let wide = "return document.documentElement.scrollWidth > innerWidth";
     assert_eq!(phone.run(wide).await, json!(false), "nothing sticks out to the right");
     phone.close().await;

@@ -72,7 +72,8 @@ async fn a_thread_shows_its_newest_state() {
     let working = posts::thread("PD-285", SessionLook::Working);
     let thread = home.say(&main_chat(), Say::Thread { thread: working }).await.thread;
     let ended = posts::thread("PD-285", SessionLook::Ended);
-    home.say(&in_thread(thread.clone()), Say::Thread { thread: ended }).await;
+    let again = home.say(&in_thread(thread.clone()), Say::Thread { thread: ended }).await;
+    assert_eq!(again.thread, thread);
 
     let threads = Client::new(home.address(), "ines").state().await["threads"].clone();
     assert_eq!(threads[1]["id"], json!(thread));

@@ -2,6 +2,7 @@
 //! keys and reports come out.
 
 use nix::{
+    libc::O_NONBLOCK,
     sys::signal::{Signal, killpg},
     unistd::Pid,
 };
@@ -9,7 +10,8 @@ use std::{
     collections::BTreeMap,
     env, fs,
     io::Read,
-    path::PathBuf,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 use tokio::time::{sleep, timeout};
@@ -81,7 +83,7 @@ impl Source {
     fn read(&self) -> (Option<Status>, Option<String>) {
         match self {
             Self::Registry(registry) => {
-                registry.read().map_or((None, None), |entry| (Some(entry.status()), entry.version))
+                registry.read().map_or((None, None), |entry| (entry.status(), entry.version))
             }
             Self::Hooks(status) => (status.clone(), None),
         }
@@ -164,10 +166,11 @@ async fn carry_out(io: &AgentIo, machine: &mut Machine) {
 
 /// The plan's text. The path is the agent's word: only a Markdown file of sensible size is read.
 fn plan_file(path: &str) -> Option<String> {
-    if !path.ends_with(".md") {
+    if Path::new(path).extension().is_none_or(|kind| kind != "md") {
         return None;
     }
-    let file = fs::File::open(path).ok()?;
+    // Not blocking: what is named like a plan may be a pipe.
+    let file = fs::OpenOptions::new().read(true).custom_flags(O_NONBLOCK).open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }

@@ -1,6 +1,9 @@
 //! Claude Code's input box, read off its screen: the only thing the screen is asked, and only
 //! whether it is empty and whether a prompt of ours still stands in it.
 
+/// So many characters of a prompt, blanks aside, tell it from another text.
+const SAMPLE: usize = 16;
+
 /// What the box shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InputBox {
@@ -38,17 +41,35 @@ fn is_rule(line: &str) -> bool {
 }
 
 impl InputBox {
+    /// Whether something else stands before `prompt`.
+    pub(super) fn holds_more_than(&self, prompt: &str) -> bool {
+        let Self::Holds(text) = self else { return false };
+        let (shown, wanted) = (bare(text), bare(prompt));
+        let begins = |begin: &[char]| shown.windows(begin.len()).position(|part| part == begin);
+        let ours = begins(&wanted[..SAMPLE.min(wanted.len())]);
+        let folded = begins(&bare("[Pasted text"));
+        ours.or(folded).is_some_and(|at| at > 0)
+    }
+
     /// Whether `prompt` may stand in it: its beginning, its end, or the mark of a folded paste.
     pub(super) fn may_hold(&self, prompt: &str) -> bool {
-        const SAMPLE: usize = 16;
         let Self::Holds(text) = self else { return false };
-        let bare = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<Vec<_>>();
         let (shown, wanted) = (bare(text), bare(prompt));
         let sample = SAMPLE.min(wanted.len());
-        text.contains("[Pasted text")
+        (text.contains("[Pasted text") && may_fold(prompt))
             || shown.starts_with(&wanted[..sample])
             || shown.ends_with(&wanted[wanted.len() - sample..])
     }
+}
+
+/// Whether a paste of it may be shown folded. Source: 2.1.332 and 2.1.197 fold 4 lines or 800
+/// characters; half of it is enough to be asked.
+fn may_fold(prompt: &str) -> bool {
+    prompt.lines().count() > 2 || prompt.chars().count() > 400
+}
+
+fn bare(text: &str) -> Vec<char> {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
 #[cfg(test)]
@@ -84,5 +105,16 @@ mod tests {
         assert!(read(&screen("❯ [Pasted text #1 +4 lines]")).may_hold("a\nb\nc\nd\ne"));
         assert!(!read(&screen("❯ something else")).may_hold(long));
         assert!(!read(&screen("❯")).may_hold(long));
+    }
+
+    #[test]
+    fn a_draft_in_front_of_a_prompt_is_seen() {
+        let prompt = "[phone] a\nb";
+        assert!(read(&screen("❯ half a sen[Pasted text #1 +3 lines]")).holds_more_than(prompt));
+        assert!(read(&screen("❯ half[phone] a\n  b")).holds_more_than(prompt));
+        for ours in ["❯ [phone] a\n  b", "❯ [Pasted text #1 +3 lines]", "❯", "❯ a placeholder"]
+        {
+            assert!(!read(&screen(ours)).holds_more_than(prompt), "{ours}");
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! What a Claude Code session is doing, from its hooks and its registry, and what follows from
 //! it. No clock, no file, no terminal in here: `now` and a [`View`] go in, [`Act`]s come out.
 
+mod ends;
+
 use serde_json::Value;
 use std::{
     collections::HashSet,
@@ -11,6 +13,7 @@ use vigie_core::{
     id::TurnId,
 };
 
+use self::ends::Stop;
 use super::{
     input_box::{self, InputBox},
     registry::Status,
@@ -34,19 +37,8 @@ const NEEDS_DESK_AFTER: Duration = Duration::from_secs(3);
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
 /// Whoever typed at the desk is still at it this long after the last key.
 const DESK_TYPES_FOR: Duration = Duration::from_secs(4);
-/// Back at its prompt for this long without a `Stop`: the turn was interrupted.
-const IDLE_MEANS_OVER: Duration = Duration::from_millis(400);
-/// The same when it was never seen at work: a hook of the person's may have blocked the prompt.
-const NEVER_BUSY: Duration = Duration::from_secs(4);
-/// An Esc that did nothing is pressed again after this; twice on an empty box would open a menu.
-const ESC_AGAIN: Duration = Duration::from_secs(3);
-const ESCAPES: u8 = 3;
-/// After an Esc, how long a prompt may take to come back into the box.
-const COMES_BACK_WITHIN: Duration = Duration::from_millis(700);
 /// Longest text of a turn we did not ask for, in characters.
 const FOREIGN_CHARS: usize = 2000;
-const ESC: &[u8] = b"\x1b";
-const CTRL_C: &[u8] = b"\x03";
 
 /// What one look shows.
 pub(in crate::agents) struct View<'a> {
@@ -82,23 +74,6 @@ struct Turn {
     id: Option<TurnId>,
     opened: Instant,
     seen_busy: bool,
-}
-
-/// An interrupt that was asked for.
-enum Stop {
-    No,
-    Wanted {
-        since: Instant,
-        presses: u8,
-        last: Instant,
-    },
-    /// It is at its prompt again; our old prompt may come back into the box.
-    Settling {
-        since: Instant,
-    },
-    Clearing {
-        since: Instant,
-    },
 }
 
 impl Machine {
@@ -165,14 +140,6 @@ impl Machine {
             // The holder ends its processes itself.
             OrderKind::End | OrderKind::Kill => {}
         }
-    }
-
-    fn interrupt(&mut self, now: Instant) {
-        // An open request is refused with `interrupt`: no key goes into a dialog.
-        let settled = self.requests.interrupt();
-        let presses = u8::from(!settled.is_empty());
-        self.report(settled);
-        self.stop = Stop::Wanted { since: now, presses, last: now };
     }
 
     pub(in crate::agents) fn hook(
@@ -365,89 +332,6 @@ impl Machine {
             }
         };
         held.map_or(Gate::Free, Gate::Closed)
-    }
-
-    fn stopping(&mut self, now: Instant, input: &InputBox) {
-        let idle = self.status == Some(Status::Idle);
-        let idle_for = now.duration_since(self.status_since);
-        match self.stop {
-            Stop::No => {}
-            Stop::Wanted { since, presses, last } => {
-                let may_press = match &self.status {
-                    Some(Status::Busy) => true,
-                    // Esc closes an overlay and says no to a dialog: both is "stop".
-                    Some(Status::Waiting(_)) => self.requests.is_empty(),
-                    Some(Status::Idle | Status::Unknown(_)) | None => false,
-                };
-                let due = presses == 0 || now.duration_since(last) >= ESC_AGAIN;
-                if may_press && due && presses < ESCAPES {
-                    self.acts.push(Act::Keys(ESC.into()));
-                    self.stop = Stop::Wanted { since, presses: presses + 1, last: now };
-                } else if may_press && due {
-                    self.alarm(
-                        "the agent does not react to Esc: it may need the desk, or to be killed",
-                    );
-                    self.stop = Stop::No;
-                } else if idle && idle_for >= IDLE_MEANS_OVER && self.turns.is_empty() {
-                    let nothing_ran = presses == 0 && now.duration_since(since) >= IDLE_MEANS_OVER;
-                    if nothing_ran && !self.typist.awaits_word() {
-                        self.report([AgentEvent::Interrupted { turn: None }]);
-                        self.stop = Stop::No;
-                    } else if presses > 0 {
-                        self.report([AgentEvent::Interrupted { turn: None }]);
-                        self.stop = Stop::Settling { since: now };
-                    }
-                }
-            }
-            Stop::Settling { since } => {
-                let ours = self.last_taken.as_ref().is_some_and(|last| input.may_hold(last));
-                if idle && ours {
-                    // Once: a second Ctrl-C on an empty box would end the program.
-                    self.acts.push(Act::Keys(CTRL_C.into()));
-                    self.stop = Stop::Clearing { since: now };
-                } else if !idle || now.duration_since(since) >= COMES_BACK_WITHIN {
-                    self.stop = Stop::No;
-                }
-            }
-            Stop::Clearing { since } => {
-                let cleared = *input == InputBox::Empty;
-                if !idle || cleared || now.duration_since(since) >= COMES_BACK_WITHIN {
-                    self.stop = Stop::No;
-                }
-            }
-        }
-    }
-
-    /// Esc, "no" at the desk and a blocked prompt end a turn without any hook: only the registry
-    /// shows it.
-    fn notice_end_of_turn(&mut self, now: Instant) {
-        match &self.status {
-            Some(Status::Busy | Status::Waiting(_)) => {
-                self.turns.iter_mut().for_each(|turn| turn.seen_busy = true);
-                return;
-            }
-            Some(Status::Idle) => {}
-            Some(Status::Unknown(_)) | None => return,
-        }
-        let idle_for = now.duration_since(self.status_since);
-        let over = self.turns.iter().all(|turn| {
-            if turn.seen_busy {
-                idle_for >= IDLE_MEANS_OVER
-            } else {
-                now.duration_since(turn.opened) >= NEVER_BUSY
-            }
-        });
-        if !over || self.turns.is_empty() {
-            return;
-        }
-        for turn in std::mem::take(&mut self.turns) {
-            self.report([AgentEvent::Interrupted { turn: turn.id }]);
-        }
-        let over = self.requests.turn_ended();
-        self.report(over);
-        if let Stop::Wanted { presses: 1.., .. } = self.stop {
-            self.stop = Stop::Settling { since: now };
-        }
     }
 
     fn say_doing(&mut self, now: Instant, screen: &[String]) {

@@ -22,8 +22,9 @@ pub(super) struct Entry {
     proc_start: Option<String>,
     #[serde(default)]
     pub(super) version: Option<String>,
+    /// Missing in the first moments.
     #[serde(default)]
-    status: String,
+    status: Option<String>,
     #[serde(default)]
     waiting_for: Option<String>,
 }
@@ -41,13 +42,14 @@ pub(in crate::agents) enum Status {
 }
 
 impl Entry {
-    pub(super) fn status(&self) -> Status {
-        match self.status.as_str() {
+    /// `None` before it says one.
+    pub(super) fn status(&self) -> Option<Status> {
+        Some(match self.status.as_deref()? {
             "idle" | "shell" => Status::Idle,
             "busy" => Status::Busy,
             "waiting" => Status::Waiting(self.waiting_for.clone().unwrap_or_default()),
             other => Status::Unknown(other.into()),
-        }
+        })
     }
 }
 
@@ -135,7 +137,7 @@ mod tests {
         assert_eq!(registry.read(), None);
         let stat = fs::read_to_string("/proc/self/stat").unwrap();
         write(folder.path(), started(&stat).unwrap(), "shell");
-        assert_eq!(registry.read().unwrap().status(), Status::Idle);
+        assert_eq!(registry.read().unwrap().status(), Some(Status::Idle));
         write(folder.path(), "1", "idle");
         assert_eq!(registry.read(), None, "left behind by another process of this number");
     }
@@ -146,7 +148,7 @@ mod tests {
         let registry = registry(folder.path());
         let stat = fs::read_to_string("/proc/self/stat").unwrap();
         write(folder.path(), started(&stat).unwrap(), "dreaming");
-        assert_eq!(registry.read().unwrap().status(), Status::Unknown("dreaming".into()));
+        assert_eq!(registry.read().unwrap().status(), Some(Status::Unknown("dreaming".into())));
     }
 
     #[test]

@@ -317,7 +317,13 @@ impl Typist {
             InputBox::Hidden => waited >= SHOWS_WITHIN,
         };
         let at_prompt = sight.gate == Gate::Free;
-        if at_prompt && arrived && waited >= BEFORE_ENTER {
+        if at_prompt && sight.input.holds_more_than(&prompt.text) {
+            // Somebody typed in the very moment between look and paste. The model must not get
+            // their half sentence with ours; a draft is worth less than that.
+            acts.push(Act::Keys(CTRL_C.into()));
+            let before = String::new(); // whatever still stands there later is no placeholder
+            self.step = Step::Stashing { prompt, before, since: now, again: true };
+        } else if at_prompt && arrived && waited >= BEFORE_ENTER {
             if sight.input == InputBox::Hidden {
                 self.say_blind(acts);
             }
@@ -358,7 +364,8 @@ impl Typist {
                 return;
             }
             // A command submits no prompt: its box emptied, or something opened in its place.
-            let opened = matches!(sight.gate, Gate::Closed(Held::Dialog | Held::Busy));
+            // Busy means nothing: an unknown one keeps it busy for a moment too.
+            let opened = sight.gate == Gate::Closed(Held::Dialog);
             if opened || (!stands && waited >= SHOWS_WITHIN) {
                 acts.push(Act::Report(AgentEvent::PromptTaken { prompt: prompt.id, turn: None }));
                 return;
@@ -368,10 +375,8 @@ impl Typist {
             acts.push(Act::Keys(ENTER.into()));
             self.step = Step::Entered { prompt, at: now, times: times + 1, unknown_before };
         } else if waited >= ACK_WITHIN {
-            if free && stands {
-                // What cannot be sent must not be glued to the next prompt.
-                acts.push(Act::Keys(CTRL_C.into()));
-            }
+            // What stands in the box stays there: a Ctrl-C that a hanging program reads late would
+            // interrupt the very turn it was slow to begin. The next prompt puts it aside.
             self.give_up(prompt, acts);
         } else {
             self.step = Step::Entered { prompt, at, times, unknown_before };

@@ -53,10 +53,9 @@ impl Keyboard {
 /// is used up and gives none.
 fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     match bytes {
-        [] | [0x1b] => None,
+        [] | [0x1b] | [0x1b, b'O'] => None,
         [0x1b, b'[', ..] => sequence(bytes),
         [0x1b, b'O', _, ..] => Some((None, 3)),
-        [0x1b, b'O'] => None,
         [0x1b, ..] => Some((Some(Key::Escape), 1)),
         [b'\r' | b'\n', ..] => Some((Some(Key::Enter), 1)),
         [0x7f | 8, ..] => Some((Some(Key::Backspace), 1)),

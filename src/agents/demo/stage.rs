@@ -115,7 +115,7 @@ impl Stage {
     }
 
     /// A tool that needs no permission.
-    pub(super) async fn look(&mut self, tool: &str, input: Value) {
+    pub(super) async fn look(&mut self, tool: &str, input: &Value) {
         let call = self.tool(tool, input);
         self.hooks.tell("PreToolUse", call.clone()).await;
         self.say(&format!("● {tool} {}", call["tool_input"])).await;
@@ -124,7 +124,7 @@ impl Stage {
     }
 
     /// One use of a tool, as hooks name it.
-    pub(super) fn tool(&mut self, tool: &str, input: Value) -> Value {
+    pub(super) fn tool(&mut self, tool: &str, input: &Value) -> Value {
         self.uses += 1;
         let turn = self.hooks.turn.as_deref().unwrap_or_default();
         json!({ "tool_name": tool, "tool_input": input, "tool_use_id": format!("{turn}-{}", self.uses) })

@@ -24,7 +24,7 @@ Esc interrupts, Ctrl-C twice ends.";
 const COMMAND: &str = "echo 'The demo agent was here.' >> vigie-demo.txt";
 const COMMAND_ENDS_WITHIN: Duration = Duration::from_secs(10);
 const MOST_LINES: u32 = 100_000;
-const LONGEST: Duration = Duration::from_secs(3600);
+const LONGEST: Duration = Duration::from_hours(1);
 /// Rounds of feedback on one plan.
 const ROUNDS: u8 = 5;
 /// Stands before what comes from a chat; no part of the task.
@@ -59,8 +59,8 @@ pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) 
 async fn work(stage: &mut Stage, task: &str, before: &[Said]) -> Outcome {
     stage.say("● I look around first.").await;
     stage.pause().await;
-    stage.look("Glob", json!({ "pattern": "*" })).await;
-    stage.look("Read", json!({ "file_path": "README.md" })).await;
+    stage.look("Glob", &json!({ "pattern": "*" })).await;
+    stage.look("Read", &json!({ "file_path": "README.md" })).await;
     let did = match command(stage).await {
         Did::Ran(result) => result,
         Did::Refused(why) => format!("I did not run the command, as you wished: {why}"),
@@ -81,7 +81,7 @@ enum Did {
 
 /// Asks for its command, and runs it when allowed.
 async fn command(stage: &mut Stage) -> Did {
-    let call = stage.tool("Bash", json!({ "command": COMMAND, "description": "Leave a note" }));
+    let call = stage.tool("Bash", &json!({ "command": COMMAND, "description": "Leave a note" }));
     stage.hooks.tell("PreToolUse", call.clone()).await;
     if !stage.trusted.get() {
         let rule = json!([{ "type": "addRules", "behavior": "allow", "destination": "localSettings",
@@ -133,7 +133,7 @@ async fn ask(stage: &mut Stage, about: &str) -> Outcome {
     let input = json!({ "questions": [
         { "question": question, "header": "Colour", "multiSelect": false, "options": described },
     ]});
-    let call = stage.tool("AskUserQuestion", input);
+    let call = stage.tool("AskUserQuestion", &input);
     stage.hooks.tell("PreToolUse", call.clone()).await;
     let choices = options.map(str::to_owned).into();
     let verdict = stage.ask(&call, json!([]), question.clone(), choices).await;
@@ -159,7 +159,7 @@ async fn plan(stage: &mut Stage, task: &str) -> Outcome {
             shortened(task.trim(), 200)
         );
         stage.say(&plan).await;
-        let call = stage.tool("ExitPlanMode", json!({ "plan": plan }));
+        let call = stage.tool("ExitPlanMode", &json!({ "plan": plan }));
         stage.hooks.tell("PreToolUse", call.clone()).await;
         let choices = ["Yes", "No, keep planning"].map(str::to_owned).into();
         let verdict =

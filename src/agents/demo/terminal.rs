@@ -28,17 +28,18 @@ impl Terminal {
             termios::tcsetattr(&stdin, SetArg::TCSANOW, &raw)?;
             before = Some(saved);
         }
-        let mut terminal = Self { before, drawn: 0 };
-        terminal.write("\x1b[?2004h")?;
+        let terminal = Self { before, drawn: 0 };
+        print("\x1b[?2004h")?;
         Ok(terminal)
     }
 
     /// Prints `lines` above and draws the lower part anew.
     pub(super) fn draw(&mut self, lines: &[String], below: &Below<'_>) -> io::Result<()> {
+        use std::fmt::Write as _;
         let columns = columns();
         let mut out = String::from("\r");
         if self.drawn > 1 {
-            out += &format!("\x1b[{}A", self.drawn - 1);
+            let _ = write!(out, "\x1b[{}A", self.drawn - 1); // into a string: cannot fail
         }
         out += "\x1b[J";
         for line in lines {
@@ -48,20 +49,20 @@ impl Terminal {
         let lower = lower(below, columns);
         self.drawn = lower.len();
         out += &lower.join("\r\n");
-        self.write(&out)
+        print(&out)
     }
+}
 
-    fn write(&mut self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
-    }
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
         // The terminal may be gone; then there is nothing to put back.
-        let _ = self.write("\x1b[?2004l\r\n");
+        let _ = print("\x1b[?2004l\r\n");
         if let Some(before) = &self.before {
             let _ = termios::tcsetattr(io::stdin(), SetArg::TCSANOW, before);
         }

@@ -333,7 +333,7 @@ fn deletes() -> (TimeDelta, Card) {
     card.content.push("rchive/", None);
     card.warnings = vec!["1 hidden character and 1 look-alike letter (а is Cyrillic). It runs exactly as shown here.".into()];
     card.facts = vec![
-        fact("Folder", "~/work/quay-PD-287"),
+        fact("Folder", "~/code/quay-PD-287"),
         fact("Risk", "deletes 2 folders, one is not in git"),
         fact("Until", "09:28 (26 min), then it is denied"),
     ];
@@ -345,7 +345,7 @@ fn edit() -> (TimeDelta, Card) {
     let mut card = blank(4, "W6CP", CardKind::Permission, "asks to edit a file");
     card.diff = Some(DIFF.into());
     card.facts =
-        vec![fact("Folder", "~/work/quay-PD-285"), fact("Until", "09:30, then it is denied")];
+        vec![fact("Folder", "~/code/quay-PD-285"), fact("Until", "09:30, then it is denied")];
     card.buttons = vec![
         button("Approve", None, Weight::Go, Action::Allow { gate: gate(4) }),
         button("For this session", None, Weight::Plain, Action::AllowForSession { gate: gate(4) }),

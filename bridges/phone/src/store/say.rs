@@ -88,7 +88,9 @@ impl Saying<'_> {
                 Ok((None, Some(self.make_thread(thread)?)))
             }
             Say::Thread { thread } => {
-                self.update_thread(self.thread(place)?, thread).map(|()| (None, None))
+                let row = self.thread(place)?;
+                self.update_thread(row, thread)?;
+                Ok((None, Some(row)))
             }
         }
     }

@@ -109,6 +109,15 @@ impl Home {
         PhoneBridge::open(&self.file(), options).unwrap()
     }
 
+    /// What an operator does who moves the file away while Vigie is down.
+    pub(crate) fn forget_everything(&self) {
+        for end in ["", "-wal", "-shm"] {
+            let mut name = self.file().into_os_string();
+            name.push(end);
+            let _ = std::fs::remove_file(name); // not every one is there
+        }
+    }
+
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("phone.db")
     }

@@ -114,6 +114,7 @@ fn prompt(number: u128) -> PromptId {
     PromptId::from_parts(Timestamp::default(), number)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "events may have none")]
 fn turn(id: &str) -> Option<TurnId> {
     Some(TurnId::new(id))
 }

@@ -79,7 +79,7 @@ fn an_enter_that_is_swallowed_is_pressed_twice_more_and_then_told() {
     scene.input = holds("[Pasted text #1 +3 lines]");
     let acts = scene.settle();
     let no = refused(1, RefusedPrompt::NoSignal);
-    assert_eq!(acts, [key(ENTER), key(ENTER), key(ENTER), key(CTRL_C), no]);
+    assert_eq!(acts, [key(ENTER), key(ENTER), key(ENTER), no]);
 }
 
 #[test]
@@ -127,6 +127,18 @@ fn a_draft_is_put_aside_first_and_a_placeholder_is_not_taken_for_one() {
 }
 
 #[test]
+fn half_a_sentence_of_the_desk_never_goes_to_the_model() {
+    let mut scene = Scene::new();
+    scene.push(1, "[phone] hi");
+    scene.after(Duration::ZERO);
+    scene.input = holds("half a sen[phone] hi");
+    assert_eq!(scene.after(BEFORE_ENTER), [key(CTRL_C)]);
+    assert_eq!(scene.after(Duration::from_millis(100)), [], "not drawn yet");
+    scene.input = InputBox::Empty;
+    assert_eq!(scene.after(Duration::from_millis(100)), [paste("[phone] hi")]);
+}
+
+#[test]
 fn prompts_go_in_one_after_the_other() {
     let mut scene = Scene::new();
     scene.push(1, "one");
@@ -170,7 +182,9 @@ fn a_command_is_taken_when_its_box_empties_and_refused_when_unknown() {
     scene.after(Duration::ZERO);
     scene.input = holds("/nosuch");
     scene.after(BEFORE_ENTER);
-    (scene.input, scene.screen) = (InputBox::Empty, vec!["● Unknown command: /nosuch".into()]);
+    (scene.input, scene.gate) = (InputBox::Empty, Gate::Closed(Held::Busy));
+    assert_eq!(scene.after(BEFORE_ENTER), [], "busy for a moment, and that says nothing");
+    (scene.gate, scene.screen) = (Gate::Free, vec!["● Unknown command: /nosuch".into()]);
     let reason = "it does not know the command /nosuch".into();
     assert_eq!(scene.settle(), [refused(1, RefusedPrompt::ByAgent { reason })]);
 }
