@@ -3,15 +3,18 @@
 //! `VIGIE_TEST_CLAUDE` names the program; `cargo xtask test` sets it. Without it the stories do not
 //! run and say so, and where `CI` is set they fail.
 
+#![allow(clippy::unwrap_used, reason = "a story that cannot go on fails there")]
+
 mod support {
-    pub mod model;
-    pub mod session;
+    pub(crate) mod model;
+    pub(crate) mod session;
 }
 
 use serde_json::json;
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 use support::{
@@ -129,13 +132,18 @@ async fn a_prompt_is_taken_once_and_its_answer_comes_back() {
     let (id, transcript) = conversation.unwrap();
     assert_eq!(session.spec.conversation, Conversation::New { id });
     assert!(transcript.unwrap().starts_with(lab.config().to_str().unwrap()));
+    session.rewind();
     let cost = session.until("a cost", |event| match event {
         AgentEvent::Cost { micro_usd, output_tokens, .. } => Some((*micro_usd, *output_tokens)),
         _ => None,
     });
     let (micro_usd, output_tokens) = cost.await;
     assert!(micro_usd > 0 && output_tokens >= 20, "{micro_usd} {output_tokens}");
-    let degraded: Vec<_> = session.seen().iter().filter(|event| matches!(event, AgentEvent::Degraded { .. })).collect();
+    let degraded: Vec<_> = session
+        .seen()
+        .iter()
+        .filter(|event| matches!(event, AgentEvent::Degraded { .. }))
+        .collect();
     assert!(degraded.is_empty(), "{degraded:?}");
 }
 
@@ -145,8 +153,17 @@ async fn every_text_reaches_the_model_once_and_in_order() {
     let mut session = lab.session().await;
     let long = "x🙂 漢字 ".repeat(1400);
     let texts = [
-        "!touch ran", "/clear", "/tmp/x is a path", "#a", "@README.md", "-x $HOME `ls` 'q' \"q\"",
-        "ends with \\", "one\ntwo", "a\nb\n\nc\nd\ne\nf", "👩‍💻 é\u{301} עברית \u{202e}x\u{200b}y", &long,
+        "!touch ran",
+        "/clear",
+        "/tmp/x is a path",
+        "#a",
+        "@README.md",
+        "-x $HOME `ls` 'q' \"q\"",
+        "ends with \\",
+        "one\ntwo",
+        "a\nb\n\nc\nd\ne\nf",
+        "👩‍💻 é\u{301} עברית \u{202e}x\u{200b}y",
+        &long,
     ];
     for (number, text) in texts.iter().enumerate() {
         let prompt = session.prompt(&format!("{text} {number}\n=> say heard {number}")).await;
@@ -203,7 +220,8 @@ async fn a_stop_and_a_prompt_right_after_it() {
         session.interrupted().await;
         session.taken(next).await;
         assert_eq!(session.finished().await, format!("after {round}"));
-        assert_eq!(lab.model.heard_times(&format!("next {round} => say after {round}")), 1);
+        let times = lab.model.heard_times(&format!("next {round} => say after {round}"));
+        assert_eq!(times, 1, "{:#?}", lab.model.heard());
     }
 }
 
@@ -253,16 +271,19 @@ async fn the_desk_may_answer_first() {
     session.prompt(&format!("=> {CURL} then say went on")).await;
     let (request, _) = session.asked().await;
     session.shows("Do you want to proceed").await;
-    session.until("waiting", |event| matches!(event, AgentEvent::Now { doing: Doing::Waiting }).then_some(())).await;
-    session.keys("\r").await;
+    session
+        .until("waiting", |event| {
+            matches!(event, AgentEvent::Now { doing: Doing::Waiting }).then_some(())
+        })
+        .await;
+    session.dismiss("Do you want to proceed", "\r").await;
     assert_eq!(session.settled(&request).await, Settled::AtDesk { allowed: AtDesk::Allowed });
     session.answer(&request, Decision::Deny { reason: None }).await; // too late, and without effect
     assert_eq!(session.finished().await, "went on");
 
     session.prompt(&format!("=> {CURL} then say never")).await;
     let (request, _) = session.asked().await;
-    session.shows("Do you want to proceed").await;
-    session.keys("\x1b").await;
+    session.dismiss("Do you want to proceed", "\x1b").await;
     assert_eq!(session.settled(&request).await, Settled::AtDesk { allowed: AtDesk::Denied });
     session.interrupted().await;
     session.prompt("=> say still here").await;
@@ -328,11 +349,15 @@ async fn commands_are_meant_as_commands() {
     let mut news = Vec::new();
     // Both come, in whichever order.
     while news.len() < 2 {
-        news.push(session.until("taken and a new conversation", |event| match event {
-            AgentEvent::PromptTaken { prompt, .. } if *prompt == clear => Some("taken"),
-            AgentEvent::Conversation { .. } => Some("conversation"),
-            _ => None,
-        }).await);
+        news.push(
+            session
+                .until("taken and a new conversation", |event| match event {
+                    AgentEvent::PromptTaken { prompt, .. } if *prompt == clear => Some("taken"),
+                    AgentEvent::Conversation { .. } => Some("conversation"),
+                    _ => None,
+                })
+                .await,
+        );
     }
     news.sort_unstable();
     assert_eq!(news, ["conversation", "taken"]);
@@ -405,9 +430,8 @@ async fn a_question_at_its_start_needs_the_desk_and_no_prompt_answers_it() {
         _ => None,
     });
     assert!(screen.await.contains("trust"));
-    session.keys("\x1b[B").await;
-    session.shows("❯ Yes").await;
-    session.keys("\r").await;
+    session.mark("Yes").await;
+    session.dismiss("Yes", "\r").await;
     session.taken(prompt).await;
     assert_eq!(session.finished().await, "in");
 }
@@ -437,9 +461,10 @@ async fn what_is_typed_at_the_desk_is_kept_and_told() {
     assert_eq!(session.finished().await, "from the desk");
     session.idle().await;
     session.keys("half a sentence").await;
+    session.shows("half a sentence").await;
     session.prompt("=> say from afar").await;
     assert_eq!(session.finished().await, "from afar");
-    session.shows("❯ half a sentence").await;
+    session.shows("half a sentence").await; // it came back
     assert_eq!(lab.model.heard_times("half a sentence"), 0);
 }
 
@@ -455,6 +480,34 @@ async fn an_ended_session_leaves_in_its_own_way() {
         _ => None,
     });
     assert_eq!(how.await, ExitStatus::Code { code: 143 });
+}
+
+#[tokio::test]
+async fn a_compaction_is_told_and_ends_nothing() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("the word is mistletoe => say noted").await;
+    session.finished().await;
+    session.command("/compact").await;
+    session.until("compacted", |event| (*event == AgentEvent::Compacted).then_some(())).await;
+    session.prompt("=> say still here").await;
+    assert_eq!(session.finished().await, "still here");
+}
+
+#[tokio::test]
+async fn a_version_nobody_knows_is_checked_without_a_model() {
+    let Some(program) = program() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let newer = folder.path().join("claude");
+    let real = program.display();
+    let script =
+        format!("#!/bin/sh\n[ \"$1\" = --version ] && exec echo 9.9.9\nexec '{real}' \"$@\"\n");
+    fs::write(&newer, script).unwrap();
+    fs::set_permissions(&newer, fs::Permissions::from_mode(0o700)).unwrap();
+    let probe = claude::probe(&newer).await;
+    assert_eq!(probe.known, claude::Known::Newer);
+    let [finding] = probe.findings.as_slice() else { panic!("{:#?}", probe.findings) };
+    assert!(finding.contains("9.9.9"), "{finding}");
 }
 
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! Stories with the demo agent: the whole path from an order to the hook and back, in a real
 //! holder, without any other program.
 
+#![allow(clippy::unwrap_used, reason = "a story that cannot go on fails there")]
+
 mod support {
-    pub mod session;
+    pub(crate) mod session;
 }
 
 use std::{collections::BTreeMap, fs, path::Path};
@@ -38,7 +40,8 @@ async fn a_task_asks_first_and_ends_with_an_answer() {
     assert_eq!(session.settled(&request).await, Settled::Ours);
     assert!(session.finished().await.contains("“tidy the desk”"));
     assert!(home.path().join("vigie-demo.txt").exists());
-    let progress = session.seen().iter().filter(|event| matches!(event, AgentEvent::Progress { .. }));
+    let progress =
+        session.seen().iter().filter(|event| matches!(event, AgentEvent::Progress { .. }));
     assert_eq!(progress.count(), 3);
 }
 
@@ -92,10 +95,12 @@ async fn prompts_during_work_and_dialogs_wait_and_answer_nothing() {
     let (request, _) = session.asked().await;
     let two = session.prompt("two").await;
     let three = session.prompt("recall").await;
-    session.until("held", |event| match event {
-        AgentEvent::PromptHeld { prompt, .. } if *prompt == three => Some(()),
-        _ => None,
-    }).await;
+    session
+        .until("held", |event| match event {
+            AgentEvent::PromptHeld { prompt, .. } if *prompt == three => Some(()),
+            _ => None,
+        })
+        .await;
     session.answer(&request, Decision::Allow { scope: Scope::Session }).await;
     assert_eq!(session.settled(&request).await, Settled::Ours);
     session.taken(two).await;
@@ -107,7 +112,16 @@ async fn prompts_during_work_and_dialogs_wait_and_answer_nothing() {
 async fn every_text_arrives_as_it_is() {
     let (mut session, _home) = start().await;
     let long = "x🙂 ".repeat(4000);
-    for text in ["recall", "!ls", "/exit", "#a", "-x $HOME `ls` 'q' \"q\" \\", "a\nb\n\nc\td", "漢字 é\u{301} 👩‍💻", &long] {
+    for text in [
+        "recall",
+        "!ls",
+        "/exit",
+        "#a",
+        "-x $HOME `ls` 'q' \"q\" \\",
+        "a\nb\n\nc\td",
+        "漢字 é\u{301} 👩‍💻",
+        &long,
+    ] {
         let text = format!("fail {text}");
         let prompt = session.prompt(&text).await;
         session.taken(prompt).await;

@@ -62,11 +62,11 @@ impl Model {
         Self { url, requests, _serving: serving }
     }
 
-    /// What people said in the longest conversation the model saw, in order.
+    /// What people said in the conversation as the model saw it last, in order.
     pub(crate) fn heard(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
-        let longest = requests.iter().filter(|one| !tools(one).is_empty()).max_by_key(|one| size(one));
-        longest.map(|one| list(&one["messages"]).iter().flat_map(said).collect()).unwrap_or_default()
+        let last = requests.iter().rfind(|one| !tools(one).is_empty());
+        last.map(|one| list(&one["messages"]).iter().flat_map(said).collect()).unwrap_or_default()
     }
 
     /// How often `text` stands in it.
@@ -79,7 +79,12 @@ impl Model {
     /// What tools gave back to the model, in all requests.
     pub(crate) fn results(&self) -> String {
         let requests = self.requests.lock().unwrap();
-        requests.iter().flat_map(|one| list(&one["messages"])).filter_map(result).collect::<Vec<_>>().join("\n")
+        requests
+            .iter()
+            .flat_map(|one| list(&one["messages"]))
+            .filter_map(result)
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 }
 
@@ -92,7 +97,8 @@ async fn messages(State(requests): State<Requests>, Json(request): Json<Value>) 
     let answer = answer(&request);
     sleep(answer.silence).await;
     if let Some(status) = answer.status {
-        let error = json!({ "type": "error", "error": { "type": "api_error", "message": "told to fail" } });
+        let error =
+            json!({ "type": "error", "error": { "type": "api_error", "message": "told to fail" } });
         return (StatusCode::from_u16(status).unwrap(), Json(error)).into_response();
     }
     let model = request["model"].clone();
@@ -109,8 +115,14 @@ async fn messages(State(requests): State<Requests>, Json(request): Json<Value>) 
     let (empty, parts) = parts(&answer.content);
     let pause = answer.dripped / u32::try_from(parts.len()).unwrap();
     let mut events = vec![
-        (Duration::ZERO, json!({ "type": "message_start", "message": message(vec![], Value::Null) })),
-        (Duration::ZERO, json!({ "type": "content_block_start", "index": 0, "content_block": empty })),
+        (
+            Duration::ZERO,
+            json!({ "type": "message_start", "message": message(vec![], Value::Null) }),
+        ),
+        (
+            Duration::ZERO,
+            json!({ "type": "content_block_start", "index": 0, "content_block": empty }),
+        ),
     ];
     events.extend(parts.into_iter().map(|delta| {
         (pause, json!({ "type": "content_block_delta", "index": 0, "delta": delta }))
@@ -150,20 +162,19 @@ fn answer(request: &Value) -> Answer {
         return text(r#"{"title":"A title"}"#).into();
     }
     let script = messages.iter().enumerate().rev().find_map(|(at, message)| {
-        let said = said(message).into_iter().rev();
-        said.filter_map(|text| text.rsplit_once("=>").map(|(_, rest)| rest.to_owned())).next().map(|rest| (at, rest))
+        let mut said = said(message).into_iter().rev();
+        let script = said.find_map(|text| Some(text.rsplit_once("=>")?.1.to_owned()));
+        script.map(|script| (at, script))
     });
     let Some((at, script)) = script else { return text("nothing to do").into() };
     let line = script.lines().next().unwrap_or_default();
     let line = line.split("</").next().unwrap_or_default().trim();
     let done = messages[at + 1..].iter().filter(|message| message["role"] == "assistant").count();
-    match line.split(" then ").nth(done) {
-        Some(step) => play(step.trim(), request),
-        None => {
-            let last = messages.iter().rev().find_map(result).unwrap_or_default();
-            text(&format!("the tool said: {last}")).into()
-        }
+    if let Some(step) = line.split(" then ").nth(done) {
+        return play(step.trim(), request);
     }
+    let last = messages.iter().rev().find_map(result).unwrap_or_default();
+    text(&format!("the tool said: {last}")).into()
 }
 
 fn play(step: &str, request: &Value) -> Answer {
@@ -172,23 +183,36 @@ fn play(step: &str, request: &Value) -> Answer {
     let seconds = || Duration::from_secs_f64(first.parse().unwrap_or(1.0));
     match verb {
         "say" => text(rest).into(),
-        "slow" => Answer { dripped: seconds(), ..text(&format!("{more}{}", " .".repeat(DRIPS))).into() },
+        "slow" => {
+            Answer { dripped: seconds(), ..text(&format!("{more}{}", " .".repeat(DRIPS))).into() }
+        }
         "hang" => Answer { silence: seconds(), ..text("at last").into() },
-        "bash" => tool("Bash", json!({ "command": rest, "description": "A command" })).into(),
-        "write" => tool("Write", json!({ "file_path": first, "content": format!("{more}\n") })).into(),
+        "bash" => tool("Bash", &json!({ "command": rest, "description": "A command" })).into(),
+        "write" => {
+            tool("Write", &json!({ "file_path": first, "content": format!("{more}\n") })).into()
+        }
         "edit" => {
             let (old, new) = more.split_once(" to ").unwrap_or((more, ""));
-            tool("Edit", json!({ "file_path": first, "old_string": old, "new_string": new })).into()
+            tool("Edit", &json!({ "file_path": first, "old_string": old, "new_string": new }))
+                .into()
         }
-        "ask" => tool("AskUserQuestion", json!({ "questions": [
-            question("Which colour?", "Colour", &["Red", "Green", "Blue"], false),
-            question("What else?", "Extras", &["Salt", "Pepper"], true),
-        ]})).into(),
-        "plan" => tool("ExitPlanMode", json!({ "plan": "# The plan\n\n1. Begin\n2. End" })).into(),
+        "ask" => tool(
+            "AskUserQuestion",
+            &json!({ "questions": [
+                question("Which colour?", "Colour", &["Red", "Green", "Blue"], false),
+                question("What else?", "Extras", &["Salt", "Pepper"], true),
+            ]}),
+        )
+        .into(),
+        "plan" => tool("ExitPlanMode", &json!({ "plan": "# The plan\n\n1. Begin\n2. End" })).into(),
         "subagent" => {
             let name = if tools(request).contains(&"Agent") { "Agent" } else { "Task" };
-            tool(name, json!({ "description": "A helper", "subagent_type": "general-purpose",
-                "prompt": format!("=> {rest}") })).into()
+            tool(
+                name,
+                &json!({ "description": "A helper", "subagent_type": "general-purpose",
+                "prompt": format!("=> {rest}") }),
+            )
+            .into()
         }
         "error" => Answer { status: first.parse().ok(), ..text("").into() },
         _ => text(&format!("no step is called {verb}")).into(),
@@ -199,12 +223,15 @@ fn text(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 
-fn tool(name: &str, input: Value) -> Value {
+fn tool(name: &str, input: &Value) -> Value {
     json!({ "type": "tool_use", "id": format!("toolu_{:016x}", rand::random::<u64>()), "name": name, "input": input })
 }
 
 fn question(text: &str, header: &str, labels: &[&str], multiple: bool) -> Value {
-    let options: Vec<_> = labels.iter().map(|label| json!({ "label": label, "description": format!("{label} it is") })).collect();
+    let options: Vec<_> = labels
+        .iter()
+        .map(|label| json!({ "label": label, "description": format!("{label} it is") }))
+        .collect();
     json!({ "question": text, "header": header, "multiSelect": multiple, "options": options })
 }
 
@@ -235,7 +262,10 @@ fn said(message: &Value) -> Vec<String> {
     }
     let texts = match &message["content"] {
         Value::String(text) => vec![text.clone()],
-        content => list(content).iter().filter_map(|block| block["text"].as_str().map(str::to_owned)).collect(),
+        content => list(content)
+            .iter()
+            .filter_map(|block| block["text"].as_str().map(str::to_owned))
+            .collect(),
     };
     texts.into_iter().filter(|text| !text.trim_start().starts_with("<system-reminder>")).collect()
 }

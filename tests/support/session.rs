@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::time::timeout;
 use vigie::{
@@ -17,7 +17,7 @@ use vigie_core::{
 };
 
 /// A real program on a busy machine.
-const DEADLINE: Duration = Duration::from_secs(60);
+const DEADLINE: Duration = Duration::from_mins(1);
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_vigie");
 
 pub(crate) struct Session {
@@ -30,9 +30,17 @@ pub(crate) struct Session {
     orders: u128,
 }
 
-pub(crate) fn spec(kind: AgentKind, program: &Path, cwd: &Path, env: BTreeMap<String, String>) -> Spec {
-    let random = cwd.to_string_lossy().bytes().fold(7, |sum: u128, byte| sum.wrapping_mul(31) + u128::from(byte));
-    let id = format!("{:08x}-0000-4000-8000-{:012x}", random as u32, std::process::id());
+pub(crate) fn spec(
+    kind: AgentKind,
+    program: &Path,
+    cwd: &Path,
+    env: BTreeMap<String, String>,
+) -> Spec {
+    let random = cwd
+        .to_string_lossy()
+        .bytes()
+        .fold(7, |sum: u128, byte| sum.wrapping_mul(31) + u128::from(byte));
+    let id = format!("{:08x}-0000-4000-8000-{:012x}", random % (1 << 32), std::process::id());
     Spec {
         session: SessionId::from_parts(chrono::DateTime::UNIX_EPOCH, random),
         name: "PD-285".parse().unwrap(),
@@ -88,7 +96,11 @@ impl Session {
     }
 
     /// Reads on until `wanted` gives something; fails with everything seen and the screen.
-    pub(crate) async fn until<T>(&mut self, what: &str, wanted: impl Fn(&AgentEvent) -> Option<T>) -> T {
+    pub(crate) async fn until<T>(
+        &mut self,
+        what: &str,
+        wanted: impl Fn(&AgentEvent) -> Option<T>,
+    ) -> T {
         let from = self.read;
         let found = async {
             loop {
@@ -110,12 +122,23 @@ impl Session {
         panic!("waited for {what}; since the last:\n{:#?}\nscreen:\n{screen}", &self.seen[from..]);
     }
 
+    /// Lets the next wait look at everything again.
+    pub(crate) fn rewind(&mut self) {
+        self.read = 0;
+    }
+
     pub(crate) async fn idle(&mut self) {
-        self.until("idle", |event| matches!(event, AgentEvent::Now { doing: Doing::Idle }).then_some(())).await;
+        self.until("idle", |event| {
+            matches!(event, AgentEvent::Now { doing: Doing::Idle }).then_some(())
+        })
+        .await;
     }
 
     pub(crate) async fn working(&mut self) {
-        self.until("working", |event| matches!(event, AgentEvent::Now { doing: Doing::Working }).then_some(())).await;
+        self.until("working", |event| {
+            matches!(event, AgentEvent::Now { doing: Doing::Working }).then_some(())
+        })
+        .await;
     }
 
     pub(crate) async fn taken(&mut self, id: PromptId) {
@@ -152,7 +175,10 @@ impl Session {
     }
 
     pub(crate) async fn interrupted(&mut self) {
-        self.until("interrupted", |event| matches!(event, AgentEvent::Interrupted { .. }).then_some(())).await;
+        self.until("interrupted", |event| {
+            matches!(event, AgentEvent::Interrupted { .. }).then_some(())
+        })
+        .await;
     }
 
     /// Waits until the screen shows `text`.
@@ -164,9 +190,46 @@ impl Session {
                 tokio::task::yield_now().await;
             }
         };
-        if timeout(DEADLINE, shown).await.is_err() {
-            panic!("the screen never showed `{text}`:\n{}", lines.join("\n"));
-        }
+        let in_time = timeout(DEADLINE, shown).await.is_ok();
+        assert!(in_time, "the screen never showed `{text}`:\n{}", lines.join("\n"));
+    }
+
+    /// Presses `keys` in the dialog that shows `text` until it is gone: a dialog just painted may
+    /// lose a key, and a person presses it again.
+    pub(crate) async fn dismiss(&self, text: &str, keys: &str) {
+        self.shows(text).await;
+        let gone = async {
+            loop {
+                self.keys(keys).await;
+                let patience = Instant::now() + Duration::from_secs(2);
+                while Instant::now() < patience {
+                    let lines = client::screen(&self.folder).await.unwrap().lines;
+                    if !lines.iter().any(|line| line.contains(text)) {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            }
+        };
+        assert!(timeout(DEADLINE, gone).await.is_ok(), "`{text}` stays on the screen");
+    }
+
+    /// Moves down until the marked line of a list says `choice`.
+    pub(crate) async fn mark(&self, choice: &str) {
+        let marked = async {
+            loop {
+                let patience = Instant::now() + Duration::from_secs(1);
+                while Instant::now() < patience {
+                    let lines = client::screen(&self.folder).await.unwrap().lines;
+                    if lines.iter().any(|line| line.contains('❯') && line.contains(choice)) {
+                        return;
+                    }
+                    tokio::task::yield_now().await;
+                }
+                self.keys("\x1b[B").await;
+            }
+        };
+        assert!(timeout(DEADLINE, marked).await.is_ok(), "`{choice}` cannot be marked");
     }
 
     pub(crate) fn seen(&self) -> &[AgentEvent] {

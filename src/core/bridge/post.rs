@@ -189,6 +189,11 @@ pub enum Action {
         question: usize,
         option: usize,
     },
+    /// What is ticked at this question is the answer; for questions that take several.
+    Submit {
+        gate: GateId,
+        question: usize,
+    },
     /// Send the kept message to this session.
     SendTo {
         heard: HeardId,

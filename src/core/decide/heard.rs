@@ -3,12 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{
-    About, Work,
-    gates::{Given, Who},
-    outbox::target_of,
-    show,
-};
+use super::{About, Work, gates::Who, given::Given, outbox::target_of, show};
 use crate::{
     agent::PromptForm,
     answer::{self, Reading},
@@ -168,6 +163,9 @@ impl Work<'_> {
             Action::Choose { gate, question, option } => {
                 let given = Given::Option { question: *question, option: *option };
                 words_of(self.answer_gate(*gate, given, who))
+            }
+            Action::Submit { gate, question } => {
+                words_of(self.answer_gate(*gate, Given::Ticked { question: *question }, who))
             }
             Action::SendTo { heard, session } => self.send_kept(*heard, *session),
             Action::StartAndSend { heard, name, project } => {

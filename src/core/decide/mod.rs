@@ -3,7 +3,9 @@
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
 mod boot;
+mod card;
 mod gates;
+mod given;
 mod heard;
 mod orders;
 mod outbox;

@@ -383,17 +383,17 @@ impl Work<'_> {
 
     fn say_exit(&mut self, session: &Session, life: &Life, words: &str, last: &[String]) {
         let name = &session.name;
-        let lost = matches!(life, Life::Lost { .. });
-        let mut text = Rich::plain(if lost {
+        let unwanted = matches!(life, Life::Lost { .. });
+        let mut text = Rich::plain(if unwanted {
             format!("{name} stopped with {words}.")
         } else {
             format!("{name} ended.")
         });
-        if lost && last.iter().any(|line| !line.trim().is_empty()) {
+        if unwanted && last.iter().any(|line| !line.trim().is_empty()) {
             text.push(" Its last lines:\n", None);
             text.push(&screen_text(last), Some(Style::Pre { language: None }));
         }
-        let level = if lost { Level::Ring } else { Level::Note };
+        let level = if unwanted { Level::Ring } else { Level::Note };
         let buttons =
             if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
         self.post_to_session(session.id, &show::note(level, text, buttons), Rank::Final);

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use super::{
-    About, Work,
-    gates::{Given, Who},
-};
+use super::{About, Work, gates::Who, given::Given};
 use crate::{
     agent::{Order, OrderKind, PromptForm},
     answer::{self, Reading},

@@ -3,7 +3,8 @@
 
 use super::{
     Effect, Work,
-    gates::{Given, Who},
+    gates::Who,
+    given::Given,
     heard::Message,
     show,
     slash::{self, Name, Slash},
