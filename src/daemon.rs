@@ -15,7 +15,7 @@ use vigie_phone::{OpenError, PhoneBridge};
 
 use crate::{
     clock::Clock,
-    config::{Config, Surroundings},
+    config::{Config, OnOff, Surroundings},
     hold::{ancestry, client},
     hub::{self, Hands, Hub},
     outbox::{Outbox, Sending},
@@ -57,6 +57,8 @@ impl Options {
 pub enum DaemonError {
     #[error("the data folder {} cannot be used: {source}", folder.display())]
     Folder { folder: PathBuf, source: io::Error },
+    #[error("this is inside a session of Vigie, and agents do not run a Vigie of their own")]
+    InsideASession,
     #[error("Vigie runs already on {}: process {holder}", folder.display())]
     Running { folder: PathBuf, holder: String },
     #[error(transparent)]
@@ -85,13 +87,18 @@ pub struct Daemon {
 /// Starts every part. When it returns, people and sessions are served.
 pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let Options { config, data, clock, binary } = options;
+    if !ancestry::holders_above(std::process::id()).is_empty() {
+        return Err(DaemonError::InsideASession);
+    }
     let lock = take(&data)?;
     make_projects(&config)?;
     let config = Arc::new(config);
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
     let phone = open_phone(&data, &clock, &tasks)?;
-    let bridges: Vec<Arc<dyn Bridge>> = vec![phone.clone()];
+    let phone = Some(phone).filter(|_| config.phone.enabled == OnOff::On);
+    let bridges: Vec<Arc<dyn Bridge>> =
+        phone.iter().map(|phone| phone.clone() as Arc<dyn Bridge>).collect();
     let ground = Ground { config: config.clone(), data: data.clone(), binary };
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
@@ -108,7 +115,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
         let hub = hub.clone();
         tasks.start("hear", move |stop| hear(bridge, hub, stop));
     }
-    let outside = outside(&hub, &store, ground, &phone);
+    let outside = outside(&hub, &store, ground, phone.as_ref());
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
     info!(address = %started.listening, "Vigie runs");
@@ -138,18 +145,18 @@ impl Hands for Reach {
     fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Say { delivery, place, say } => {
-                self.outbox.send(Sending { delivery, place, say })
+                self.outbox.send(Sending { delivery, place, say });
             }
             Effect::Launch { session, how } => self.sessions.launch(*session, how),
             Effect::Reconnect { session, run, after } => {
-                self.sessions.reconnect(session, run, after)
+                self.sessions.reconnect(session, run, after);
             }
             Effect::Order { session, run, order } => self.sessions.order(session, run, order),
             Effect::Acknowledge { session, run, seq } => {
-                self.sessions.acknowledge(session, run, seq)
+                self.sessions.acknowledge(session, run, seq);
             }
             Effect::ReadScreen { session, run, place } => {
-                self.sessions.read_screen(session, run, place)
+                self.sessions.read_screen(session, run, place);
             }
         }
     }
@@ -217,7 +224,7 @@ async fn hear(bridge: Arc<dyn Bridge>, hub: Hub, stop: CancellationToken) {
     }
 }
 
-fn outside(hub: &Hub, store: &Store, ground: Ground, phone: &Arc<PhoneBridge>) -> Outside {
+fn outside(hub: &Hub, store: &Store, ground: Ground, phone: Option<&Arc<PhoneBridge>>) -> Outside {
     let events = store.clone();
     Outside {
         hub: hub.clone(),
@@ -234,7 +241,7 @@ fn outside(hub: &Hub, store: &Store, ground: Ground, phone: &Arc<PhoneBridge>) -
             }) as Boxed<_>
         }),
         inside_a_session: |pid| ancestry::inside_a_session(pid).is_some(),
-        phone: Some(PhoneMount {
+        phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
             assets: vigie_phone::assets_router(),
             login_page: vigie_phone::login_page,

@@ -17,7 +17,7 @@ use crate::{hub::Hub, tasks::Tasks};
 const IN_FLIGHT: usize = 1024;
 
 /// A send that has not ended by then is in doubt.
-const SEND: Duration = Duration::from_secs(60);
+const SEND: Duration = Duration::from_mins(1);
 
 /// One delivery in flight.
 pub struct Sending {

@@ -56,6 +56,8 @@ fn spec(home: &Path, program: &str, args: &[&str]) -> Spec {
         permission_mode: None,
         conversation: Conversation::New { id: "none".into() },
         first_seq: 1,
+        shared: home.to_owned(),
+        recording_limit: 32 << 20,
         prompt_ends: Some("ready$ ".into()),
     }
 }

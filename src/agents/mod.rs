@@ -49,6 +49,10 @@ pub struct Spec {
     pub conversation: Conversation,
     /// The first report's number: 1, or one after the last of the run this one resumes.
     pub first_seq: u64,
+    /// A folder that all runs of the session share, for what an agent of ours remembers.
+    pub shared: PathBuf,
+    /// Longest recording, in bytes; then a marker ends it.
+    pub recording_limit: u64,
     /// What shows in a plain shell that it waits for input: the end of its last line.
     /// `None`: it is idle once nothing was printed for a while.
     pub prompt_ends: Option<String>,
@@ -100,7 +104,7 @@ pub fn command_line(
     match kind {
         AgentKind::Shell => Ok(shell::command_line(spec, env)),
         AgentKind::Claude => claude::command_line(spec, folder, hooks, env).map_err(Error::other),
-        AgentKind::Demo => demo::command_line(spec, folder, hooks, env),
+        AgentKind::Demo => demo::command_line(spec, hooks, env),
     }
 }
 

@@ -97,6 +97,8 @@ impl From<DaemonError> for Failure {
                 Self::ours(error).hint("This is a fault of Vigie; its log has the details.")
             }
             DaemonError::Pattern(_) => Self::usage(error).hint(doctor),
+            DaemonError::InsideASession => Self::refused("inside_a_session", error)
+                .hint("Run it in a terminal outside of Vigie."),
             DaemonError::Running { .. } => Self::outside(error).hint("Look: vigie status"),
             DaemonError::Folder { .. }
             | DaemonError::Store(_)

@@ -185,6 +185,8 @@ pub struct State {
     pub kept: HashMap<HeardId, HeardRow>,
     /// Where a chat must be left alone until then.
     pub quiet: HashMap<(BridgeName, ChatId), Timestamp>,
+    /// Prompts that were typed and not seen to be taken: the agent's own word may still come.
+    pub unsure: VecDeque<Prompt>,
     pub failed: VecDeque<String>,
     pub problems: Vec<String>,
     pub next_prompt: u64,
@@ -217,6 +219,7 @@ impl State {
             focus: HashMap::new(),
             kept: HashMap::new(),
             quiet: HashMap::new(),
+            unsure: VecDeque::new(),
             failed: VecDeque::new(),
             problems: found.problems,
             next_prompt: found.next_prompt.max(1),

@@ -18,8 +18,6 @@ use crate::agents::{Size, Spec};
 pub(crate) const FILE: &str = "output.cast";
 /// The recording of the run before this one; older ones are dropped.
 const PREVIOUS: &str = "output.previous.cast";
-/// Longest recording, in bytes; hours of an agent's work. Then a marker ends it.
-const LONGEST: u64 = 32 << 20;
 /// Output that waits for the disk; beyond it a marker stands for what is missing, because a slow
 /// disk must not hold up the program.
 const WAITING: usize = 4 << 20;
@@ -81,9 +79,10 @@ impl Recording {
         writeln!(file, "{header}")?;
         let shared = Shared { pending: Mutex::default(), more: Condvar::new() };
         let recorder = Recorder(Arc::new(shared));
-        let writer = recorder.clone();
-        let thread =
-            thread::Builder::new().name("recording".into()).spawn(move || writer.write(&file))?;
+        let (writer, limit) = (recorder.clone(), spec.recording_limit);
+        let thread = thread::Builder::new()
+            .name("recording".into())
+            .spawn(move || writer.write(&file, limit))?;
         Ok(Self { recorder, started: Instant::now(), thread: Mutex::new(Some(thread)) })
     }
 
@@ -134,8 +133,8 @@ impl Recorder {
         self.0.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self, mut file: &File) {
-        let mut cast = Cast::default();
+    fn write(&self, mut file: &File, limit: u64) {
+        let mut cast = Cast::new(limit);
         loop {
             let mut pending = self.lock();
             while pending.events.is_empty() && pending.state != State::Stopping {
@@ -168,9 +167,10 @@ impl Recorder {
     }
 }
 
-/// Turns events into lines, characters never cut in two, until [`LONGEST`].
-#[derive(Default)]
+/// Turns events into lines, characters never cut in two, until its limit.
 struct Cast {
+    /// Longest recording, in bytes.
+    limit: u64,
     lines: Vec<u8>,
     half: Vec<u8>,
     written: u64,
@@ -179,6 +179,10 @@ struct Cast {
 }
 
 impl Cast {
+    fn new(limit: u64) -> Self {
+        Self { limit, lines: Vec::new(), half: Vec::new(), written: 0, last: 0.0, full: false }
+    }
+
     /// `true` when the recording is full.
     fn add(&mut self, events: Vec<(f64, Event)>, last: bool) -> bool {
         for (at, event) in events {
@@ -218,9 +222,9 @@ impl Cast {
             return;
         }
         let mut line = serde_json::json!([at, code, text]).to_string();
-        if self.written + line.len() as u64 > LONGEST {
+        if self.written + line.len() as u64 > self.limit {
             self.full = true;
-            let note = format!("the recording ends here: it reached {} MB", LONGEST >> 20);
+            let note = format!("the recording ends here: it reached {} MB", self.limit >> 20);
             line = serde_json::json!([at, "m", note]).to_string();
         }
         self.written += line.len() as u64 + 1;
@@ -240,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_character_cut_by_a_read_is_whole_in_the_recording() {
-        let mut cast = Cast::default();
+        let mut cast = Cast::new(32 << 20);
         let bytes = "aé".as_bytes();
         cast.add(vec![(0.5, Event::Output(bytes[..2].to_vec()))], false);
         cast.add(vec![(1.0, Event::Output(bytes[2..].to_vec()))], true);
@@ -252,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_recording_that_is_full_says_so_and_stops() {
-        let mut cast = Cast::default();
+        let mut cast = Cast::new(32 << 20);
         let much = || vec![(1.0, Event::Output(vec![b'x'; 20 << 20]))];
         assert!(!cast.add(much(), false));
         assert!(cast.add(much(), false));

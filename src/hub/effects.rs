@@ -20,7 +20,7 @@ pub trait Hands: Send + 'static {
 /// What the hub hands over with each batch it submitted.
 pub(super) struct Effects {
     pub written: oneshot::Receiver<Result<(), StoreError>>,
-    pub effects: Vec<Effect>,
+    pub to_do: Vec<Effect>,
     pub answer: Answer,
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn run(
     mut hands: Box<dyn Hands>,
     broken: Arc<AtomicBool>,
 ) {
-    while let Some(Effects { written, effects, answer }) = batches.recv().await {
+    while let Some(Effects { written, to_do, answer }) = batches.recv().await {
         let result = written.await.unwrap_or(Err(StoreError::Gone));
         if let Err(failure) = &result {
             error!(reason = %failure, "a decision could not be written down");
@@ -45,7 +45,9 @@ pub(super) async fn run(
         }
         let reason = result.err().map(|failure| failure.to_string());
         if reason.is_none() {
-            effects.into_iter().for_each(|effect| hands.carry_out(effect));
+            for effect in to_do {
+                hands.carry_out(effect);
+            }
         }
         answer.send(reason);
     }
@@ -58,7 +60,7 @@ impl Answer {
             (Self::Nobody, _) => {}
             (Self::Request(to, reply), None) => drop(to.send(reply)),
             (Self::Request(to, _), Some(reason)) => {
-                drop(to.send(Err(Refusal::NotWritten { reason })))
+                drop(to.send(Err(Refusal::NotWritten { reason })));
             }
             (Self::Heard(to, accepted), None) => drop(to.send(Ok(accepted))),
             (Self::Heard(to, _), Some(reason)) => drop(to.send(Err(NotAccepted { reason }))),

@@ -14,6 +14,7 @@ pub struct Hub {
 
 /// What others put into the hub's mailbox; who needs an answer waits for it.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a mailbox holds a few hundred at most")]
 pub enum Mail {
     Request { request: Request, answer: oneshot::Sender<Result<Reply, Refusal>> },
     Heard { heard: Heard, answer: oneshot::Sender<Result<Accepted, NotAccepted>> },

@@ -61,7 +61,7 @@ pub async fn start(
     }
     let (mailbox, mail) = mpsc::channel(MAILBOX);
     let (batches, to_do) = mpsc::channel(IN_COMMIT);
-    let (health, seen) = watch::channel(None);
+    let (health, healthy) = watch::channel(None);
     let broken = Arc::new(AtomicBool::new(false));
     let hub = Hub::new(mailbox);
     let hands = hands(hub.clone());
@@ -70,7 +70,7 @@ pub async fn start(
     let ids = Ids::new(seed, clock.now());
     let worker = Worker { state, ids, store, clock, rules, batches, broken, health };
     tasks.start("hub", move |stop| worker.run(mail, stop));
-    Ok((hub, seen))
+    Ok((hub, healthy))
 }
 
 struct Worker {
@@ -106,7 +106,7 @@ impl Worker {
 
     /// When to look at the deadlines again; far away when there is none.
     fn deadline(&self) -> Instant {
-        const FAR: Duration = Duration::from_secs(3600);
+        const FAR: Duration = Duration::from_hours(1);
         let left = next_deadline(&self.state)
             .map(|at| (at - self.clock.now()).to_std().unwrap_or_default());
         // Wall clock and timers drift apart over a sleep of the machine, so look now and then.
@@ -117,7 +117,7 @@ impl Worker {
         match mail {
             Mail::Event(event) => self.take(event, Waiting::Nobody).await,
             Mail::Request { request, answer } => {
-                self.take(Event::Request(request), Waiting::Request(answer)).await
+                self.take(Event::Request(request), Waiting::Request(answer)).await;
             }
             Mail::Heard { heard, answer } => {
                 let looked_up = timeout(LOOK_UP, self.store.facts(&heard)).await;
@@ -148,7 +148,7 @@ impl Worker {
         };
         let written = self.store.write(rows).await;
         // The effects task ends only after the hub.
-        let _ = self.batches.send(Effects { written, effects, answer }).await;
+        let _ = self.batches.send(Effects { written, to_do: effects, answer }).await;
     }
 
     /// What is in memory is ahead of what is on disk: throw it away and read again.

@@ -97,6 +97,8 @@ impl Plan {
             permission_mode: agent.permission_mode.clone(),
             conversation,
             first_seq: session.last_seq + 1,
+            shared: self.ground.shared(session.id),
+            recording_limit: self.ground.config.recording.limit,
             prompt_ends: agent.prompt_ends.clone(),
         })
     }

@@ -107,7 +107,7 @@ impl Link {
                 }
             }
             Err(error) => {
-                warn!(%session, reason = %error, "a dead session's journal does not read")
+                warn!(%session, reason = %error, "a dead session's journal does not read");
             }
         }
         End::Over

@@ -36,9 +36,14 @@ pub struct Ground {
 }
 
 impl Ground {
+    /// What all starts of a session share.
+    pub fn shared(&self, session: SessionId) -> PathBuf {
+        self.data.join("sessions").join(session.to_string())
+    }
+
     /// The folder of one start of a session.
     pub fn folder(&self, session: SessionId, run: u32) -> PathBuf {
-        self.data.join("sessions").join(session.to_string()).join(run.to_string())
+        self.shared(session).join(run.to_string())
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::{process::Command, time::timeout};
 use vigie_core::id::SessionName;
 
 /// A checkout of a big repository takes its time.
-const GIT: Duration = Duration::from_secs(300);
+const GIT: Duration = Duration::from_mins(5);
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorktreeError {

@@ -16,7 +16,7 @@ use vigie::web::client::Client;
 use super::phone::Phone;
 
 /// Nothing a test waits for takes longer, unless it is broken.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(1);
 
 /// How the daemon's process is started.
 pub(crate) type Start = fn(&Home) -> Command;
@@ -57,9 +57,9 @@ impl Home {
         fs::create_dir_all(self.project()).unwrap();
         let text = format!(
             "[web]\nlisten = \"{}\"\n\n[[human]]\nid = \"ines\"\nname = \"Inès Caradec\"\nrole = \"owner\"\n\n\
-             [[agent]]\nname = \"demo\"\nkind = \"demo\"\n\n[[project]]\nname = \"quay\"\npath = {:?}\nagent = \"demo\"\n{more}",
+             [[agent]]\nname = \"demo\"\nkind = \"demo\"\n\n[[project]]\nname = \"quay\"\npath = \"{}\"\nagent = \"demo\"\n{more}",
             self.address,
-            self.project()
+            self.project().display()
         );
         fs::write(self.settings(), text).unwrap();
     }

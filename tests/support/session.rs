@@ -53,6 +53,8 @@ pub(crate) fn spec(
         permission_mode: None,
         conversation: Conversation::New { id },
         first_seq: 1,
+        shared: cwd.into(),
+        recording_limit: 32 << 20,
         prompt_ends: None,
     }
 }

@@ -168,6 +168,8 @@ mod tests {
             permission_mode: None,
             conversation: Conversation::New { id: "0c5b".into() },
             first_seq: 1,
+            shared: home.into(),
+            recording_limit: 32 << 20,
             prompt_ends: None,
         }
     }

@@ -1,6 +1,6 @@
 //! The holder's side of the demo agent.
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{collections::BTreeMap, io};
 
 use crate::agents::{
     AgentIo, CommandLine, Conversation, HookAddress, Spec,
@@ -11,7 +11,6 @@ use crate::agents::{
 /// lies in `folder`.
 pub fn command_line(
     spec: &Spec,
-    folder: &Path,
     hooks: &HookAddress,
     mut env: BTreeMap<String, String>,
 ) -> io::Result<CommandLine> {
@@ -23,7 +22,7 @@ pub fn command_line(
     };
     let mut args = vec!["demo-agent".to_owned()];
     args.extend(spec.args.clone());
-    args.extend([how.into(), id.clone(), "--memory".into(), folder.display().to_string()]);
+    args.extend([how.into(), id.clone(), "--memory".into(), spec.shared.display().to_string()]);
     Ok(CommandLine { program: own_program()?, args, env })
 }
 

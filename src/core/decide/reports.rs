@@ -20,6 +20,9 @@ const PROGRESS_LINES: usize = 4;
 /// Longest progress line; a longer one is one argument's text.
 const PROGRESS_WIDTH: usize = 140;
 
+/// Prompts whose late receipt is still understood.
+const UNSURE: usize = 100;
+
 impl Work<'_> {
     pub(super) fn report(&mut self, id: SessionId, run: u32, report: Report) {
         let Some(mut session) = self.state.sessions.get(&id).cloned() else { return };
@@ -127,7 +130,9 @@ impl Work<'_> {
     }
 
     fn prompt_taken(&mut self, id: SessionId, prompt: PromptId, turn: Option<TurnId>) {
-        if let Some(mut prompt) = self.prompt(prompt) {
+        let unsure = self.state.unsure.iter().position(|p| p.id == prompt);
+        let late = unsure.and_then(|at| self.state.unsure.remove(at));
+        if let Some(mut prompt) = self.prompt(prompt).or(late) {
             prompt.state = PromptState::Taken { at: self.now };
             self.put(Row::Prompt(prompt.clone()));
             let about = About { session: Some(id), gate: None, human: Some(prompt.by.clone()) };
@@ -200,6 +205,8 @@ impl Work<'_> {
             }
             RefusedPrompt::Withdrawn => "taken back before it went in".to_owned(),
             RefusedPrompt::NoSignal => {
+                self.state.unsure.push_front(prompt.clone());
+                self.state.unsure.truncate(UNSURE);
                 format!(
                     "typed into {name}, but it never said it took it. Look at the desk: vigie attach {name}"
                 )

@@ -130,6 +130,11 @@ fn a_prompt_that_was_typed_and_not_taken_says_so() {
     w.report("PD-285", AgentEvent::PromptRefused { prompt, why: RefusedPrompt::NoSignal });
     assert!(w.refused(&message).contains("never said it took it"));
     assert!(w.state.prompts.is_empty(), "it is not tried again by itself");
+    w.report("PD-285", AgentEvent::PromptTaken { prompt, turn: None });
+    assert!(
+        matches!(w.mark(&message), Mark::Taken { .. }),
+        "the agent's own word counts, however late"
+    );
 }
 
 #[test]
