@@ -240,7 +240,7 @@ fn outside(hub: &Hub, store: &Store, ground: Ground, phone: Option<&Arc<PhoneBri
                 Ok(picture.lines)
             }) as Boxed<_>
         }),
-        inside_a_session: |pid| ancestry::inside_a_session(pid).is_some(),
+        inside_a_session: ancestry::may_be_an_agents,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
             assets: vigie_phone::assets_router(),

@@ -19,6 +19,9 @@ const IN_FLIGHT: usize = 1024;
 /// A send that has not ended by then is in doubt.
 const SEND: Duration = Duration::from_mins(1);
 
+/// Before a delivery is tried again that found the bridge's queue full.
+const AFTER_A_FULL_QUEUE: Duration = Duration::from_secs(5);
+
 /// One delivery in flight.
 pub struct Sending {
     pub delivery: DeliveryId,
@@ -28,6 +31,8 @@ pub struct Sending {
 
 /// The way to every bridge.
 pub struct Outbox {
+    tasks: Tasks,
+    hub: Hub,
     bridges: HashMap<BridgeName, mpsc::Sender<Sending>>,
 }
 
@@ -40,17 +45,27 @@ impl Outbox {
             tasks.start("outbox", move |stop| run(bridge, sendings, hub, stop));
             (name, sender)
         };
-        Self { bridges: bridges.iter().map(start).collect() }
+        let bridges = bridges.iter().map(start).collect();
+        Self { tasks: tasks.clone(), hub: hub.clone(), bridges }
     }
 
-    /// Does not wait: what cannot be handed over stays in flight in the database and is settled at
-    /// the next start.
+    /// Does not wait. What cannot be handed over is told to the hub as any other outcome.
     pub fn send(&self, sending: Sending) {
-        let bridge = sending.place.bridge.clone();
-        let handed = self.bridges.get(&bridge).map(|sender| sender.try_send(sending).is_ok());
-        if handed != Some(true) {
-            warn!(%bridge, "no bridge takes this delivery");
-        }
+        let delivery = sending.delivery;
+        let error = match self.bridges.get(&sending.place.bridge) {
+            None => {
+                SayError::Never { reason: format!("{} is not switched on", sending.place.bridge) }
+            }
+            Some(bridge) => match bridge.try_send(sending) {
+                Ok(()) => return,
+                Err(_) => SayError::Later { after: AFTER_A_FULL_QUEUE },
+            },
+        };
+        warn!(%delivery, reason = %error, "a delivery was not handed over");
+        let hub = self.hub.clone();
+        self.tasks.start("outbox", move |_| async move {
+            hub.tell(Event::Delivered { delivery, outcome: Err(error) }).await;
+        });
     }
 }
 

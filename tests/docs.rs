@@ -34,7 +34,7 @@ fn documents() -> Vec<String> {
             let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
             if path.is_dir() {
                 open.extend((!NOT_OURS.contains(&name.as_str())).then_some(path));
-            } else if name.ends_with(".md") {
+            } else if Path::new(&name).extension().is_some_and(|ending| ending == "md") {
                 found.push(name);
             }
         }
@@ -110,7 +110,9 @@ fn ways(command: &str) -> Vec<Vec<String>> {
             text.push_str(word.trim_end_matches('"'));
             if word.ends_with('"') {
                 let text = quoted.take().unwrap();
-                words.iter_mut().for_each(|way| way.push(text.clone()));
+                for way in &mut words {
+                    way.push(text.clone());
+                }
             }
             continue;
         }
@@ -131,7 +133,9 @@ fn ways(command: &str) -> Vec<Vec<String>> {
                 let word = word.trim_matches('"');
                 let typed = PLACEHOLDERS.iter().find(|(name, _)| *name == word);
                 let typed = typed.map_or(word, |(_, typed)| typed);
-                words.iter_mut().for_each(|way| way.push(typed.into()));
+                for way in &mut words {
+                    way.push(typed.into());
+                }
             }
         }
     }
@@ -257,14 +261,14 @@ fn what_the_architecture_names_exists() {
 /// Modules that a file declares.
 fn modules(file: &str) -> Vec<String> {
     let text = read(file);
-    let mut test = false;
+    let mut for_tests = false;
     let mut found = Vec::new();
     for line in text.lines() {
         let declared = line.trim_start_matches("pub ").strip_prefix("mod ");
         if let Some(name) = declared.and_then(|rest| rest.strip_suffix(';')) {
-            found.extend((!test).then(|| name.to_owned()));
+            found.extend((!for_tests).then(|| name.to_owned()));
         }
-        test = line == "#[cfg(test)]";
+        for_tests = line == "#[cfg(test)]";
     }
     found
 }

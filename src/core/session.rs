@@ -24,6 +24,8 @@ pub struct Session {
     pub life: Life,
     /// Somebody wants it to end; told to its holder until it has.
     pub ending: Option<Ending>,
+    /// An interrupt was ordered and has not shown any effect.
+    pub interrupting: Option<Order>,
     /// Its program was ordered to start and has not said that it runs.
     pub launching: Option<Launch>,
     /// How many times its program was started; each start has a holder and a folder of its own.

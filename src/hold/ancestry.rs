@@ -43,6 +43,11 @@ pub fn inside_a_session(pid: u32) -> Option<u32> {
         .find(|holder| *holder == std::process::id() || !above_us.contains(holder))
 }
 
+/// `pid` may be an agent's: it runs inside a session, or it is gone, so that nobody can tell.
+pub fn may_be_an_agents(pid: u32) -> bool {
+    tree::process(pid).is_none() || inside_a_session(pid).is_some()
+}
+
 /// All holders among `pid` and its ancestors, nearest first.
 pub fn holders_above(pid: u32) -> Vec<u32> {
     ancestors(pid, tree::process).into_iter().filter(|pid| is_holder(*pid)).collect()

@@ -1,6 +1,7 @@
 //! Starts a session's program: its folder, its worktree, its holder.
 
 use std::path::{Path, PathBuf};
+use tracing::warn;
 use vigie_core::{
     decide::Event,
     id::AgentName,
@@ -43,6 +44,7 @@ impl Plan {
         if client::alive(folder) || client::was_started(folder) {
             return Ok(());
         }
+        self.end_leftovers().await;
         self.prepare_folder(hub).await?;
         let cwd = PathBuf::from(&self.session.cwd);
         if !cwd.is_dir() {
@@ -53,6 +55,16 @@ impl Plan {
             // Another start of ours got there first: its holder is the session's.
             Err(_) if client::alive(folder) => Ok(()),
             result => Ok(result?),
+        }
+    }
+
+    /// A holder that was killed may have left processes of the run before; two of one session
+    /// must not work side by side.
+    async fn end_leftovers(&self) {
+        let Some(before) = self.session.run.checked_sub(1).filter(|run| *run > 0) else { return };
+        let folder = self.ground.folder(self.session.id, before);
+        if let Err(error) = client::kill_folder(&folder).await {
+            warn!(session = %self.session.id, reason = %error, "what an earlier run left could not be ended");
         }
     }
 

@@ -58,9 +58,9 @@ impl Store {
     /// When the file cannot be opened, is of a newer Vigie, or is not a database.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let file = folder.join("vigie.db");
+        keep_to_owner(&file)?;
         let writing = open(&file)?;
         schema::bring_up_to_date(&writing)?;
-        restrict(&file)?;
         let reading = open(&file)?;
         let (newest_sender, newest) = watch::channel(read::newest(&writing)?);
         let (writer, jobs) = mpsc::channel(WRITE_QUEUE);
@@ -132,11 +132,17 @@ fn open(file: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
-fn restrict(file: &Path) -> Result<(), StoreError> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let only_owner = std::fs::Permissions::from_mode(0o600);
-    std::fs::set_permissions(file, only_owner)
-        .map_err(|source| StoreError::Permissions { file: file.into(), source })
+/// Made before SQLite opens it: the files beside it get the same mode.
+fn keep_to_owner(file: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+    let refused = |source| StoreError::Permissions { file: file.into(), source };
+    let made = std::fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(file)
+        .map_err(refused)?;
+    made.set_permissions(std::fs::Permissions::from_mode(0o600)).map_err(refused)
 }
 
 fn start(name: &str, body: impl FnOnce() + Send + 'static) -> Result<(), StoreError> {

@@ -158,7 +158,9 @@ fn a_database_of_a_newer_vigie_is_left_alone() {
 fn only_its_owner_reads_the_database() {
     use std::os::unix::fs::PermissionsExt as _;
     let home = TempDir::new().unwrap();
-    drop(Store::open(home.path()).unwrap());
-    let mode = std::fs::metadata(home.path().join("vigie.db")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    let _store = Store::open(home.path()).unwrap();
+    for file in std::fs::read_dir(home.path()).unwrap() {
+        let file = file.unwrap();
+        assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
 }

@@ -6,7 +6,7 @@ use crate::{
     bridge::Level,
     delivery::Rank,
     gate::GateState,
-    id::{OrderId, SessionId},
+    id::SessionId,
     prompt::PromptState,
     session::{Launch, Life, Worktree},
     state::Row,
@@ -66,13 +66,11 @@ impl Work<'_> {
             }),
             GateState::Open | GateState::Taken { .. } | GateState::Closed { .. } => None,
         });
-        let ending = self
-            .state
-            .sessions
-            .get(&id)
-            .and_then(|s| s.ending.as_ref())
-            .map(|ending| ending.order.clone());
-        let orders: Vec<_> = handed.chain(answers).chain(ending).collect();
+        let session = self.state.sessions.get(&id);
+        let interrupt = session.and_then(|s| s.interrupting.clone());
+        let ending = session.and_then(|s| s.ending.as_ref()).map(|ending| ending.order.clone());
+        let orders: Vec<_> =
+            interrupt.into_iter().chain(handed).chain(answers).chain(ending).collect();
         for order in orders {
             self.effect(Effect::Order { session: id, run, order });
         }
@@ -133,6 +131,7 @@ impl Work<'_> {
             s.life = Life::Starting { since };
             s.turn = None;
             s.ending = None;
+            s.interrupting = None;
             s.spent.new_run();
             s.launching = Some(how.clone());
         });
@@ -143,9 +142,11 @@ impl Work<'_> {
     }
 
     /// Interrupts the turn; what waits in the line goes in afterwards.
-    pub(super) fn interrupt(&mut self, id: SessionId) -> OrderId {
+    pub(super) fn interrupt(&mut self, id: SessionId) {
         self.journal_session("interrupt_ordered", id);
-        self.order(id, OrderKind::Interrupt)
+        let what = OrderKind::Interrupt;
+        let order = Order { id: self.order(id, what.clone()), what };
+        self.change(id, |s| s.interrupting = Some(order));
     }
 
     pub(super) fn put_session(&mut self, session: crate::session::Session) {

@@ -304,7 +304,10 @@ impl Work<'_> {
         if let Some(since) = since {
             self.show_progress(id, Some(format!("{verb} {}", show::span(since, self.now))));
         }
-        self.change(id, |s| s.turn = None);
+        self.change(id, |s| {
+            s.turn = None;
+            s.interrupting = None;
+        });
     }
 
     fn finished(&mut self, id: SessionId, _turn: Option<TurnId>, text: &str, provisional: bool) {
@@ -371,9 +374,35 @@ impl Work<'_> {
             json!({ "how": how }),
         );
         self.close_gates_of(id, &format!("{} ended ({words})", session.name));
+        if how == ExitStatus::Unknown {
+            self.doubt_handed(id);
+        }
         self.keep_line(id);
         self.say_exit(&session, &life, &words, last);
         self.show_thread(id);
+    }
+
+    /// The holder died with the program: whether the agent read what was handed is not known, so
+    /// it is not handed a second time by itself.
+    fn doubt_handed(&mut self, id: SessionId) {
+        let handed = |p: &&Prompt| p.session == id && matches!(p.state, PromptState::Handed { .. });
+        let name = self.session_name(id);
+        for mut prompt in self.state.prompts.values().filter(handed).cloned().collect::<Vec<_>>() {
+            let why = format!(
+                "{name} died while it was handed over; send it again if {name} does not know it"
+            );
+            prompt.state = PromptState::Refused { why: why.clone(), at: self.now };
+            self.put(Row::Prompt(prompt.clone()));
+            match &prompt.message {
+                Some(message) => self.mark(message, Mark::NotTaken { why }),
+                None => self.tell(
+                    id,
+                    Level::Ring,
+                    &format!("“{}”: {why}", show::last_words(&prompt.text)),
+                    vec![],
+                ),
+            }
+        }
     }
 
     /// What was handed and not taken goes back into the line, for a resume.

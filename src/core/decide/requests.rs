@@ -46,9 +46,7 @@ impl Work<'_> {
             Command::Resume { session } => {
                 let id = self.named(&session)?;
                 self.resume(id)?;
-                Ok(Reply::Done {
-                    words: format!("{} goes on with its conversation.", self.session_name(id)),
-                })
+                Ok(Reply::Done { words: format!("{} is resumed.", self.session_name(id)) })
             }
             Command::Answer { code, choice } => {
                 let who = Who { human: by, via };
@@ -128,6 +126,7 @@ impl Work<'_> {
             created: self.now,
             life: Life::Starting { since: self.now },
             ending: None,
+            interrupting: None,
             launching: None,
             run: 0,
             conversation: Some(conversation.clone()),
@@ -277,6 +276,14 @@ impl Work<'_> {
     fn answer_by_code(&mut self, code: &str, choice: &str, who: &Who) -> Result<String, Refusal> {
         let gate = self.gate_of_code(code)?;
         let given = self.given(gate, choice, true);
+        // "deny not now": the code stands elsewhere, so the first word may be an answer by itself.
+        let (word, reason) = choice.trim().split_once(char::is_whitespace).unwrap_or((choice, ""));
+        let given = match (given, self.given(gate, word, true)) {
+            (Given::Words(_), Given::Deny { reason: None }) if !reason.is_empty() => {
+                Given::Deny { reason: Some(reason.trim().into()) }
+            }
+            (given, _) => given,
+        };
         self.answer_gate(gate, given, who)
     }
 

@@ -320,3 +320,12 @@ fn several_options_are_ticked_and_then_sent() {
     w.taps("Done");
     assert_eq!(w.decisions()[0].1, Decision::Answers { answers: vec!["unit, e2e".into()] });
 }
+
+#[test]
+fn the_command_line_may_give_a_reason() {
+    let mut w = World::with(&["PD-285"]);
+    let gate = w.asks_to_run("PD-285", "r1", "make test");
+    let code = w.card(gate).1.code.to_string();
+    w.ask(Command::Answer { code, choice: "deny not now".into() }).unwrap();
+    assert_eq!(w.decisions()[0].1, Decision::Deny { reason: Some("not now".into()) });
+}

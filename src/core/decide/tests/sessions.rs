@@ -91,6 +91,32 @@ fn a_resume_that_fails_is_said_and_nothing_is_sent_elsewhere() {
 }
 
 #[test]
+fn what_was_handed_to_a_holder_that_died_is_in_doubt_and_not_sent_twice() {
+    let mut w = World::with(&["PD-285"]);
+    let handed = w.writes("[PD-285] go");
+    let queued = w.writes("[PD-285] then lint");
+    w.report("PD-285", AgentEvent::Exited { how: ExitStatus::Unknown, last: vec![] });
+    assert!(w.refused(&handed).contains("died while it was handed over"));
+    assert!(matches!(w.mark(&queued), Mark::Stored { .. }));
+    w.taps("Resume PD-285");
+    w.doing("PD-285", Doing::Idle);
+    assert_eq!(w.handed("PD-285"), ["go", "then lint"]);
+}
+
+#[test]
+fn a_stop_ordered_before_a_crash_is_told_after_it() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] cargo test");
+    w.takes("PD-285");
+    w.writes("[PD-285] /stop");
+    w.crash();
+    assert_eq!(interrupts(&w), 2);
+    w.report("PD-285", AgentEvent::Interrupted { turn: None });
+    w.crash();
+    assert_eq!(interrupts(&w), 2, "and not again once it has stopped");
+}
+
+#[test]
 fn a_launch_that_died_with_the_daemon_is_done_again() {
     let mut w = World::new();
     let start = Start {
