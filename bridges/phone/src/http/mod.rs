@@ -119,6 +119,7 @@ impl PhoneBridge {
             .route("/api/read", post(act::read))
             .route("/offline", get(files::offline))
             .route("/worker.js", get(files::worker))
+            .fallback(read::other)
             .layer(middleware::from_fn(guard))
             .layer(DefaultBodyLimit::max(BODY_LIMIT))
             .with_state(Arc::clone(self))

@@ -1,7 +1,7 @@
 use axum::{
     Json,
     extract::{Path, Query, State},
-    http::{HeaderValue, header},
+    http::{HeaderValue, StatusCode, Uri, header},
     response::{Html, IntoResponse, Response},
 };
 use serde::Deserialize;
@@ -23,6 +23,7 @@ const LARGEST_PAGE: i64 = 200;
 
 type Bridge = State<Arc<PhoneBridge>>;
 
+/// Without a thread: the main chat, which shows the messages of all threads among its own.
 #[derive(Deserialize)]
 pub(super) struct MessagesQuery {
     thread: Option<ThreadId>,
@@ -45,6 +46,18 @@ pub(super) enum ContinueView {
 
 pub(super) async fn shell(State(phone): Bridge, _: Person) -> Html<String> {
     Html(files::shell(&phone.links))
+}
+
+/// `/phone/` is `/phone`: the router that nests us leaves a bare `/` for here.
+pub(super) async fn other(
+    phone: Bridge,
+    uri: Uri,
+    person: Person,
+) -> Result<Html<String>, Refusal> {
+    if uri.path() == "/" {
+        return Ok(shell(phone, person).await);
+    }
+    Err(Refusal::new(StatusCode::NOT_FOUND, "the phone page has no such address"))
 }
 
 pub(super) async fn state(
@@ -106,7 +119,7 @@ pub(super) async fn document(
 
 impl PhoneBridge {
     pub(super) fn viewer<'a>(&'a self, person: &'a Person) -> Viewer<'a> {
-        Viewer { ids: self.store.ids(), person, now: self.now_ms() }
+        Viewer { ids: self.store.ids(), person, now: self.now_ms(), ill: self.ill.borrow().clone() }
     }
 
     /// A cursor of another log, or none, means to start anew.
