@@ -18,18 +18,19 @@ use vigie_core::agent::{
 
 const ALLOW: Decision = Decision::Allow { scope: Scope::Once };
 
-async fn start() -> (Session, TempDir) {
+/// The home comes first, so that it is dropped last: the session is ended by what lies in it.
+async fn start() -> (TempDir, Session) {
     let home = tempfile::tempdir().unwrap();
     let env = BTreeMap::from([("VIGIE_DEMO_PACE".to_owned(), "20".to_owned())]);
     let spec = spec(AgentKind::Demo, Path::new(BINARY), home.path(), env);
     let mut session = Session::start(spec, home.path().join("session")).await;
     session.idle().await;
-    (session, home)
+    (home, session)
 }
 
 #[tokio::test]
 async fn a_task_asks_first_and_ends_with_an_answer() {
-    let (mut session, home) = start().await;
+    let (home, mut session) = start().await;
     let prompt = session.prompt("tidy the desk").await;
     session.taken(prompt).await;
     let (request, ask) = session.asked().await;
@@ -47,7 +48,7 @@ async fn a_task_asks_first_and_ends_with_an_answer() {
 
 #[tokio::test]
 async fn no_means_no_and_the_reason_arrives() {
-    let (mut session, home) = start().await;
+    let (home, mut session) = start().await;
     session.prompt("tidy").await;
     let (request, _) = session.asked().await;
     session.answer(&request, Decision::Deny { reason: Some("not today".into()) }).await;
@@ -58,7 +59,7 @@ async fn no_means_no_and_the_reason_arrives() {
 
 #[tokio::test]
 async fn a_yes_for_the_session_is_not_asked_again() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     session.prompt("one").await;
     let (request, _) = session.asked().await;
     session.answer(&request, Decision::Allow { scope: Scope::Session }).await;
@@ -71,7 +72,7 @@ async fn a_yes_for_the_session_is_not_asked_again() {
 
 #[tokio::test]
 async fn the_desk_may_answer_first() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     session.prompt("one").await;
     let (request, _) = session.asked().await;
     session.shows("1. Yes").await;
@@ -90,7 +91,7 @@ async fn the_desk_may_answer_first() {
 
 #[tokio::test]
 async fn prompts_during_work_and_dialogs_wait_and_answer_nothing() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     session.prompt("one").await;
     let (request, _) = session.asked().await;
     let two = session.prompt("two").await;
@@ -110,7 +111,7 @@ async fn prompts_during_work_and_dialogs_wait_and_answer_nothing() {
 
 #[tokio::test]
 async fn every_text_arrives_as_it_is() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     let long = "x🙂 ".repeat(4000);
     for text in [
         "recall",
@@ -148,7 +149,7 @@ async fn every_text_arrives_as_it_is() {
 
 #[tokio::test]
 async fn a_question_and_a_plan_are_answered() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     session.prompt("ask the lamp").await;
     let (request, ask) = session.asked().await;
     let Asked::Questions { questions } = ask else { panic!("{ask:?}") };
@@ -170,7 +171,7 @@ async fn a_question_and_a_plan_are_answered() {
 
 #[tokio::test]
 async fn a_stop_and_a_prompt_right_after_it() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     session.prompt("slow 600").await;
     session.working().await;
     session.order(OrderKind::Interrupt).await;
@@ -182,7 +183,7 @@ async fn a_stop_and_a_prompt_right_after_it() {
 
 #[tokio::test]
 async fn a_crash_is_seen_and_what_waited_is_refused() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     session.prompt("slow 0.5").await;
     session.working().await;
     session.prompt("crash").await;
@@ -195,7 +196,7 @@ async fn a_crash_is_seen_and_what_waited_is_refused() {
 
 #[tokio::test]
 async fn a_killed_session_goes_on_with_its_whole_context() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     for text in ["ask about red", "ask about blue"] {
         session.prompt(text).await;
         let (request, _) = session.asked().await;
@@ -226,7 +227,7 @@ async fn an_unknown_conversation_is_never_a_fresh_one() {
 
 #[tokio::test]
 async fn streams_and_long_answers_lose_nothing() {
-    let (mut session, _home) = start().await;
+    let (_home, mut session) = start().await;
     session.prompt("stream 5000").await;
     assert_eq!(session.finished().await, "5000 lines printed.");
     session.prompt("long").await;
@@ -239,7 +240,7 @@ async fn streams_and_long_answers_lose_nothing() {
 
 #[tokio::test]
 async fn a_session_that_is_ended_leaves_in_its_own_way() {
-    let (mut session, home) = start().await;
+    let (home, mut session) = start().await;
     session.order(OrderKind::End).await;
     let how = session.until("exited", |event| match event {
         AgentEvent::Exited { how, .. } => Some(*how),

@@ -4,7 +4,10 @@
 //! numbered commit of either of its databases, before or after it is on disk. The daemon itself
 //! has no part in this: SQLite's own hooks do the counting.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-#![expect(unsafe_code, reason = "SQLite's hooks for every connection are set through its C interface")]
+#![expect(
+    unsafe_code,
+    reason = "SQLite's hooks for every connection are set through its C interface"
+)]
 
 #[path = "support/home.rs"]
 mod home;
@@ -48,21 +51,42 @@ unsafe extern "C" fn before_commit(_: *mut c_void) -> c_int {
 }
 
 /// Called once the commit is in the write-ahead log and synced.
-unsafe extern "C" fn after_commit(_: *mut c_void, db: *mut ffi::sqlite3, _: *const c_char, pages: c_int) -> c_int {
+unsafe extern "C" fn after_commit(
+    _: *mut c_void,
+    db: *mut ffi::sqlite3,
+    _: *const c_char,
+    pages: c_int,
+) -> c_int {
     die_if_due(COMMITS.fetch_add(1, Ordering::SeqCst) + 1);
     if pages >= 1000 {
         // SQLite's own hook, which this one replaces, would do the same.
-        unsafe { ffi::sqlite3_wal_checkpoint_v2(db, std::ptr::null(), ffi::SQLITE_CHECKPOINT_PASSIVE, std::ptr::null_mut(), std::ptr::null_mut()) };
+        unsafe {
+            ffi::sqlite3_wal_checkpoint_v2(
+                db,
+                std::ptr::null(),
+                ffi::SQLITE_CHECKPOINT_PASSIVE,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        };
     }
     ffi::SQLITE_OK
 }
 
-unsafe extern "C" fn hook_before(db: *mut ffi::sqlite3, _: *mut *mut c_char, _: *const ffi::sqlite3_api_routines) -> c_int {
+unsafe extern "C" fn hook_before(
+    db: *mut ffi::sqlite3,
+    _: *mut *mut c_char,
+    _: *const ffi::sqlite3_api_routines,
+) -> c_int {
     unsafe { ffi::sqlite3_commit_hook(db, Some(before_commit), std::ptr::null_mut()) };
     ffi::SQLITE_OK
 }
 
-unsafe extern "C" fn hook_after(db: *mut ffi::sqlite3, _: *mut *mut c_char, _: *const ffi::sqlite3_api_routines) -> c_int {
+unsafe extern "C" fn hook_after(
+    db: *mut ffi::sqlite3,
+    _: *mut *mut c_char,
+    _: *const ffi::sqlite3_api_routines,
+) -> c_int {
     unsafe { ffi::sqlite3_wal_hook(db, Some(after_commit), std::ptr::null_mut()) };
     ffi::SQLITE_OK
 }
@@ -75,12 +99,17 @@ fn child() {
     }
     let at = std::env::var(DIE_AT).ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     DEADLY.store(at, Ordering::SeqCst);
-    let hook = if std::env::var(DIE_WHEN).as_deref() == Ok("after") { hook_after } else { hook_before };
+    let hook =
+        if std::env::var(DIE_WHEN).as_deref() == Ok("after") { hook_after } else { hook_before };
     unsafe { ffi::sqlite3_auto_extension(Some(hook)) };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let folder = |name: &str| std::env::var(name).unwrap().into();
-        let around = Surroundings::of_this_process(Some(folder("VIGIE_TEST_DATA")), Some(folder("VIGIE_TEST_CONFIG"))).unwrap();
+        let around = Surroundings::of_this_process(
+            Some(folder("VIGIE_TEST_DATA")),
+            Some(folder("VIGIE_TEST_CONFIG")),
+        )
+        .unwrap();
         let config = Config::load(&around, Named::Yes).unwrap();
         let mut options = Options::new(config, &around).unwrap();
         options.binary = env!("CARGO_BIN_EXE_vigie").into();
@@ -151,25 +180,39 @@ async fn message_in_answer_out(home: &mut Home, phone: &phone::Phone) {
     until_done(home, async |_| phone.try_send("message-1", "[PD-285] stream 3").await.ok()).await;
     until_done(home, async |_| {
         let messages = phone.try_messages().await.ok()?;
-        let taken = messages.iter().any(|m| m["what"]["client"] == "message-1" && m["what"]["mark"]["mark"] == "taken");
-        let answered = messages.iter().any(|m| m["what"]["kind"] == "post" && phone::plain(m).contains(ANSWER));
+        let taken = messages
+            .iter()
+            .any(|m| m["what"]["client"] == "message-1" && m["what"]["mark"]["mark"] == "taken");
+        let answered = messages
+            .iter()
+            .any(|m| m["what"]["kind"] == "post" && phone::plain(m).contains(ANSWER));
         (taken && answered).then_some(())
     })
     .await;
     // Whatever would come twice comes before the answer to the next message.
     until_done(home, async |_| phone.try_send("message-2", "[PD-285] recall").await.ok()).await;
     let recalls = |m: &Value| m["what"]["kind"] == "post" && phone::plain(m).contains(RECALLED);
-    until_done(home, async |_| phone.try_messages().await.ok()?.iter().any(recalls).then_some(())).await;
+    until_done(home, async |_| phone.try_messages().await.ok()?.iter().any(recalls).then_some(()))
+        .await;
     assert_eq!(phone.count(ANSWER).await, 1, "the answer came once");
     let recall = phone.shows("what the agent remembers", recalls).await;
-    assert_eq!(phone::plain(&recall).matches("stream 3").count(), 1, "the agent was told once: {recall:#}");
+    assert_eq!(
+        phone::plain(&recall).matches("stream 3").count(),
+        1,
+        "the agent was told once: {recall:#}"
+    );
     let sent = phone.try_messages().await.unwrap();
-    assert_eq!(sent.iter().filter(|m| m["what"]["client"] == "message-1").count(), 1, "it stands in the chat once");
+    assert_eq!(
+        sent.iter().filter(|m| m["what"]["client"] == "message-1").count(),
+        1,
+        "it stands in the chat once"
+    );
 }
 
 /// Journey 3: a request is asked, answered by tap, and the agent acts on it, once.
 async fn asked_and_answered(home: &mut Home, phone: &phone::Phone) {
-    until_done(home, async |_| phone.try_send("message-1", "[PD-285] leave a note").await.ok()).await;
+    until_done(home, async |_| phone.try_send("message-1", "[PD-285] leave a note").await.ok())
+        .await;
     let card = until_done(home, async |_| {
         let messages = phone.try_messages().await.ok()?;
         messages.into_iter().find(|m| m["what"]["body"]["state"]["state"] == "open")
@@ -180,7 +223,9 @@ async fn asked_and_answered(home: &mut Home, phone: &phone::Phone) {
     until_done(home, async |_| {
         let messages = phone.try_messages().await.ok()?;
         let taken = messages.iter().any(|m| m["what"]["body"]["state"]["state"] == "taken");
-        let done = messages.iter().any(|m| m["what"]["kind"] == "post" && phone::plain(m).contains("Done:"));
+        let done = messages
+            .iter()
+            .any(|m| m["what"]["kind"] == "post" && phone::plain(m).contains("Done:"));
         (taken && done).then_some(())
     })
     .await;

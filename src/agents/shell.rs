@@ -261,11 +261,10 @@ impl Shell {
             return;
         }
         let quiet = self.last_print.elapsed() >= QUIET;
-        let typing_at_desk = self
-            .io
-            .desk
-            .last_key()
-            .is_some_and(|at| (Clock::system().now() - at).to_std().is_ok_and(|ago| ago < DESK));
+        let typing_at_desk =
+            self.io.desk.last_key().is_some_and(|at| {
+                (Clock::system().now() - at).to_std().is_ok_and(|ago| ago < DESK)
+            });
         let why = match self.state {
             _ if typing_at_desk => Held::DeskTyping,
             // What printed nothing for a while may be asking something.

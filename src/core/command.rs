@@ -147,12 +147,18 @@ impl Refusal {
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         let list = |names: &[String]| names.join(", ");
+        let or_near = |near: &[String], otherwise: String| {
+            Some(if near.is_empty() { otherwise } else { format!("Did you mean {}?", list(near)) })
+        };
         match self {
-            Self::NoSession { near, .. } if !near.is_empty() => {
-                Some(format!("Did you mean {}?", list(near)))
+            Self::NoSession { near, .. } => {
+                or_near(near, "`vigie sessions` lists them; `vigie new NAME` starts one.".into())
             }
-            Self::NoSession { .. } => {
-                Some("`vigie sessions` lists them; `vigie new NAME` starts one.".into())
+            Self::NoProject { near, known, .. } => {
+                or_near(near, format!("Projects in the configuration: {}.", join(known)))
+            }
+            Self::NoAgent { near, known, .. } => {
+                or_near(near, format!("Agents in the configuration: {}.", join(known)))
             }
             Self::NotLive { name } => {
                 Some(format!("`vigie resume {name}` goes on with its conversation."))
@@ -162,15 +168,6 @@ impl Refusal {
             }
             Self::NothingToResume { name } => {
                 Some(format!("`vigie new {name}` starts afresh, without the old context."))
-            }
-            Self::NoProject { near, .. } | Self::NoAgent { near, .. } if !near.is_empty() => {
-                Some(format!("Did you mean {}?", list(near)))
-            }
-            Self::NoProject { known, .. } => {
-                Some(format!("Projects in the configuration: {}.", join(known)))
-            }
-            Self::NoAgent { known, .. } => {
-                Some(format!("Agents in the configuration: {}.", join(known)))
             }
             Self::NoGate { open, .. } if open.is_empty() => Some("Nothing waits for you.".into()),
             Self::NoGate { open, .. } => Some(format!("Open codes: {}.", join(open))),

@@ -1,6 +1,7 @@
 //! Something that waits for a human, and its one answer.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
@@ -25,6 +26,8 @@ pub struct Gate {
     pub until: Timestamp,
     /// Answers given so far to the questions, in their order; complete means decided.
     pub picked: Vec<Option<String>>,
+    /// Options ticked so far, by question and position, at questions that take several.
+    pub ticked: BTreeSet<(usize, usize)>,
     pub state: GateState,
     /// The card's messages, one a chat.
     pub cards: Vec<DeliveryId>,

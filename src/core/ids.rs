@@ -2,7 +2,7 @@
 
 use crate::{Timestamp, id::GateCode};
 
-/// Draws ids: SplitMix64 (Steele, Lea, Flood 2014), which is plenty for ids nobody must guess;
+/// Draws ids: `SplitMix64` (Steele, Lea, Flood 2014), which is plenty for ids nobody must guess;
 /// secrets are drawn elsewhere.
 #[derive(Clone, Debug)]
 pub struct Ids {

@@ -28,7 +28,7 @@ mod linux {
         path::Path,
     };
 
-    /// The socket from `local` to `remote`. Source of the columns: proc_pid_net(5), `tcp`: the
+    /// The socket from `local` to `remote`. Source of the columns: `proc_pid_net(5)`, `tcp`: the
     /// second and third are the addresses, the tenth is the inode.
     pub(super) fn inode(table: &str, local: SocketAddr, remote: SocketAddr) -> Option<u64> {
         let (local, remote) = (written(local), written(remote));
@@ -47,7 +47,9 @@ mod linux {
         let port = address.port();
         let words = |octets: &[u8]| -> String {
             let word = |four: &[u8]| u32::from_ne_bytes([four[0], four[1], four[2], four[3]]);
-            octets.chunks_exact(4).map(|four| format!("{:08X}", word(four))).collect()
+            let hex: Vec<String> =
+                octets.chunks_exact(4).map(|four| format!("{:08X}", word(four))).collect();
+            hex.concat()
         };
         let form = |octets: &[u8]| format!("{}:{port:04X}", words(octets));
         match address.ip() {

@@ -65,9 +65,17 @@ impl Home {
     }
 
     pub(crate) fn spawn(&mut self) {
-        let log = fs::OpenOptions::new().create(true).append(true).open(self.folder.path().join("daemon.log")).unwrap();
+        let log = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.folder.path().join("daemon.log"))
+            .unwrap();
         let mut command = (self.start)(self);
-        command.envs(self.env.iter().cloned()).stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        command
+            .envs(self.env.iter().cloned())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log);
         self.daemon = Some(command.spawn().unwrap());
     }
 
@@ -156,7 +164,8 @@ impl Drop for Home {
 
 fn holders(data: &Path) -> Vec<nix::unistd::Pid> {
     let runs = fs::read_dir(data.join("sessions")).into_iter().flatten().flatten();
-    let folders = runs.flat_map(|session| fs::read_dir(session.path()).into_iter().flatten().flatten());
+    let folders =
+        runs.flat_map(|session| fs::read_dir(session.path()).into_iter().flatten().flatten());
     let alive = folders.map(|run| run.path()).filter(|run| vigie::hold::client::alive(run));
     alive
         .filter_map(|run| vigie::hold::client::holder_pid(&run))

@@ -66,9 +66,7 @@ impl Model {
     pub(crate) fn heard(&self) -> Vec<String> {
         let requests = self.requests.lock().unwrap();
         let last = requests.iter().rfind(|one| !tools(one).is_empty());
-        last
-            .map(|one| list(&one["messages"]).iter().flat_map(said).collect())
-            .unwrap_or_default()
+        last.map(|one| list(&one["messages"]).iter().flat_map(said).collect()).unwrap_or_default()
     }
 
     /// How often `text` stands in it.

@@ -50,7 +50,8 @@ impl Phone {
             .header("x-vigie", "1")
             .body(Full::new(Bytes::from(body.map(Value::to_string).unwrap_or_default())))
             .unwrap();
-        let (status, _, body) = exchange(self.address, request).await.map_err(|error| NoAnswer(error.to_string()))?;
+        let (status, _, body) =
+            exchange(self.address, request).await.map_err(|error| NoAnswer(error.to_string()))?;
         if status != StatusCode::OK {
             return Err(NoAnswer(format!("{status}: {body}")));
         }
@@ -66,7 +67,12 @@ impl Phone {
         self.try_send(client, text).await.unwrap()
     }
 
-    pub(crate) async fn try_tap(&self, client: &str, message: &str, action: &Value) -> Result<Value, NoAnswer> {
+    pub(crate) async fn try_tap(
+        &self,
+        client: &str,
+        message: &str,
+        action: &Value,
+    ) -> Result<Value, NoAnswer> {
         let body = json!({ "client": client, "message": message, "action": action });
         self.ask("POST", "/phone/api/tap", Some(&body)).await
     }
@@ -108,7 +114,8 @@ impl Phone {
 
     /// How many messages of sessions hold these words.
     pub(crate) async fn count(&self, words: &str) -> usize {
-        let said = |message: &&Value| message["what"]["kind"] == "post" && plain(message).contains(words);
+        let said =
+            |message: &&Value| message["what"]["kind"] == "post" && plain(message).contains(words);
         self.try_messages().await.unwrap().iter().filter(said).count()
     }
 
@@ -122,23 +129,35 @@ impl Phone {
 
     /// Waits for an open card.
     pub(crate) async fn card(&self) -> Value {
-        self.shows("an open card", |message| message["what"]["body"]["state"]["state"] == "open").await
+        self.shows("an open card", |message| message["what"]["body"]["state"]["state"] == "open")
+            .await
     }
 
     /// Waits for a card in that state.
     pub(crate) async fn card_in(&self, state: &str) -> Value {
-        self.shows(&format!("a card {state}"), |message| message["what"]["body"]["state"]["state"] == state).await
+        self.shows(&format!("a card {state}"), |message| {
+            message["what"]["body"]["state"]["state"] == state
+        })
+        .await
     }
 
     /// Taps the card's button with that label.
     pub(crate) async fn tap(&self, card: &Value, label: &str) -> Value {
         let action = button(card, label);
-        self.try_tap(&client_id(&format!("tap {label} {}", card["id"])), card["id"].as_str().unwrap(), &action).await.unwrap()
+        self.try_tap(
+            &client_id(&format!("tap {label} {}", card["id"])),
+            card["id"].as_str().unwrap(),
+            &action,
+        )
+        .await
+        .unwrap()
     }
 }
 
 pub(crate) fn button(card: &Value, label: &str) -> Value {
-    let buttons = card["what"]["body"]["buttons"].as_array().unwrap_or_else(|| panic!("no buttons: {card:#}"));
+    let buttons = card["what"]["body"]["buttons"]
+        .as_array()
+        .unwrap_or_else(|| panic!("no buttons: {card:#}"));
     let found = buttons.iter().find(|button| button["label"] == label);
     found.unwrap_or_else(|| panic!("no button {label}: {card:#}"))["action"].clone()
 }
@@ -175,6 +194,7 @@ async fn exchange(
 
 /// The page's own ids are 8 to 64 letters, digits and hyphens.
 fn client_id(text: &str) -> String {
-    let id: String = text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let id: String =
+        text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     id.chars().take(64).collect()
 }

@@ -48,7 +48,7 @@ impl InputBox {
         let begins = |begin: &[char]| shown.windows(begin.len()).position(|part| part == begin);
         let ours = begins(&wanted[..SAMPLE.min(wanted.len())]);
         let folded = begins(&bare("[Pasted text"));
-        ours.or(folded).is_some_and(|at| at > 0)
+        [ours, folded].into_iter().flatten().min().is_some_and(|at| at > 0)
     }
 
     /// Whether `prompt` may stand in it: its beginning, its end, or the mark of a folded paste.

@@ -28,6 +28,9 @@ const ENTER_AGAIN: Duration = Duration::from_millis(1800);
 const ENTERS: u8 = 3;
 /// Pastes in all: one, and one more when the box visibly stayed empty.
 const PASTES: u8 = 2;
+/// How often a prompt is cleared away with somebody's half sentence before it; then people are at
+/// the desk, and they are told instead.
+const CLEARS: u8 = 2;
 /// Prompts that wait in the holder; the daemon queues the rest.
 const QUEUE: usize = 64;
 /// Prompts we gave up, in case the agent's word comes late after all.
@@ -45,11 +48,13 @@ pub(super) struct Prompt {
     pub(super) text: String,
     pub(super) form: PromptForm,
     told: Vec<Held>,
+    /// How often it was cleared away because something else stood before it.
+    cleared: u8,
 }
 
 impl Prompt {
     pub(super) fn new(id: PromptId, text: String, form: PromptForm) -> Self {
-        Self { id, text, form, told: vec![] }
+        Self { id, text, form, told: vec![], cleared: 0 }
     }
 }
 
@@ -306,7 +311,7 @@ impl Typist {
         &mut self,
         now: Instant,
         sight: &Sight<'_>,
-        prompt: Prompt,
+        mut prompt: Prompt,
         (at, pastes, under): (Instant, u8, Option<String>),
         acts: &mut Vec<Act>,
     ) {
@@ -317,10 +322,14 @@ impl Typist {
             InputBox::Hidden => waited >= SHOWS_WITHIN,
         };
         let at_prompt = sight.gate == Gate::Free;
-        if at_prompt && sight.input.holds_more_than(&prompt.text) {
+        let glued = at_prompt && sight.input.holds_more_than(&prompt.text);
+        if glued && prompt.cleared >= CLEARS {
+            self.give_up(prompt, acts);
+        } else if glued {
             // Somebody typed in the very moment between look and paste. The model must not get
             // their half sentence with ours; a draft is worth less than that.
             acts.push(Act::Keys(CTRL_C.into()));
+            prompt.cleared += 1;
             let before = String::new(); // whatever still stands there later is no placeholder
             self.step = Step::Stashing { prompt, before, since: now, again: true };
         } else if at_prompt && arrived && waited >= BEFORE_ENTER {

@@ -31,12 +31,13 @@ impl Memory {
         Ok(Self { path, file, said: vec![] })
     }
 
-    /// One that goes on. A torn last line was never answered and is left out.
+    /// One that goes on, from `folder` or one beside it: each run of a session may have a folder of
+    /// its own. A torn last line was never answered and is left out.
     ///
     /// # Errors
     /// `NotFound` when there is no such conversation.
     pub(super) fn go_on(folder: &Path, id: &str) -> io::Result<Self> {
-        let path = path(folder, id)?;
+        let path = beside(&path(folder, id)?);
         let text = fs::read_to_string(&path)?;
         let said = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let mut file = OpenOptions::new().append(true).open(&path)?;
@@ -60,6 +61,16 @@ impl Memory {
         self.said.push(said);
         self.file.write_all(&line)
     }
+}
+
+/// `path` itself, else the same file in a folder beside its own.
+fn beside(path: &Path) -> PathBuf {
+    let found = || {
+        let (folder, file) = (path.parent()?, path.file_name()?);
+        let folders = fs::read_dir(folder.parent()?).ok()?.flatten();
+        folders.map(|other| other.path().join(file)).find(|other| other.is_file())
+    };
+    if path.is_file() { path.to_owned() } else { found().unwrap_or_else(|| path.to_owned()) }
 }
 
 fn path(folder: &Path, id: &str) -> io::Result<PathBuf> {
@@ -88,6 +99,17 @@ mod tests {
         let mut memory = Memory::go_on(folder.path(), "a-1").unwrap();
         memory.add(said.clone()).unwrap();
         assert_eq!(Memory::go_on(folder.path(), "a-1").unwrap().said(), [said.clone(), said]);
+    }
+
+    #[test]
+    fn another_run_of_the_session_finds_it_beside_its_own_folder() {
+        let session = tempfile::tempdir().unwrap();
+        let [first, second] = ["1", "2"].map(|run| session.path().join(run));
+        fs::create_dir(&first).unwrap();
+        fs::create_dir(&second).unwrap();
+        let said = Said { prompt: "hi".into(), answer: "ho".into() };
+        Memory::begin(&first, "c-3").unwrap().add(said.clone()).unwrap();
+        assert_eq!(Memory::go_on(&second, "c-3").unwrap().said(), [said]);
     }
 
     #[test]

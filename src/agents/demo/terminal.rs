@@ -98,13 +98,7 @@ fn shown(input: &str, columns: usize) -> String {
     let lines = input.lines().count();
     if lines > 1 || input.chars().count() > columns {
         let more = lines.saturating_sub(1);
-        return fitted(
-            &format!(
-                "[Pasted text +{more} lines] {}",
-                visible(input.lines().next().unwrap_or_default())
-            ),
-            columns,
-        );
+        return fitted(&format!("[Pasted text +{more} lines]"), columns);
     }
     fitted(&visible(input), columns)
 }
@@ -137,7 +131,7 @@ mod tests {
     #[test]
     fn a_long_prompt_takes_one_row() {
         let lower = lower(&Below::Box { input: "a\nb\u{1b}c\nd", hint: "?" }, 40);
-        assert_eq!(lower[1], "❯ [Pasted text +2 lines] a");
+        assert_eq!(lower[1], "❯ [Pasted text +2 lines]");
         assert_eq!(shown(&"x".repeat(100), 20).chars().count(), 20);
         assert_eq!(shown("漢字漢字漢字", 7), "漢字漢");
     }

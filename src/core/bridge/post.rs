@@ -31,6 +31,7 @@ pub enum Level {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "body", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "the large one, a card, is the usual one")]
 pub enum Body {
     Text {
         text: Rich,
@@ -188,6 +189,11 @@ pub enum Action {
         gate: GateId,
         question: usize,
         option: usize,
+    },
+    /// What is ticked at this question is the answer; for questions that take several.
+    Submit {
+        gate: GateId,
+        question: usize,
     },
     /// Send the kept message to this session.
     SendTo {

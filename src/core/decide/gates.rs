@@ -1,58 +1,25 @@
 //! Gates: opened by a request of the agent, decided once, shown everywhere, handed to the agent.
 
 use serde_json::json;
+use std::collections::BTreeSet;
 
-use super::{About, Work, show};
+use super::{
+    About, Work,
+    card::{answer_rule, buttons, shown},
+    given::{Given, decision, lower_first, verdict},
+    show,
+};
 use crate::{
-    agent::{AcceptEdits, Asked, AtDesk, Decision, OrderKind, Question, Scope, Settled},
-    answer::{self, Reading},
-    bridge::{
-        Action, Body, Button, Card, CardKind, CardState, Decided, Level, Mark, Post, Risk, Weight,
-    },
+    agent::{Asked, AtDesk, Decision, OrderKind, Settled},
+    answer,
+    bridge::{Body, Card, CardState, Decided, Level, Mark, Post},
     command::Refusal,
     delivery::{Rank, Target},
-    gate::{Answer, Gate, GateState, Shown, TooLate},
+    gate::{Answer, Gate, GateState, TooLate},
     id::{DeliveryId, GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
-    risk,
     state::{Role, Row},
     text::{self, Rich, Style},
 };
-
-/// An answer as it came in, before the gate says what it means.
-#[derive(Clone, Debug)]
-pub(super) enum Given {
-    Allow {
-        code_typed: bool,
-    },
-    AllowForSession {
-        code_typed: bool,
-    },
-    AllowWithEdits,
-    Deny {
-        reason: Option<String>,
-    },
-    /// Options by number from 1, of the first question that is still open.
-    Numbers(Vec<usize>),
-    /// One option of one question, by positions from 0.
-    Option {
-        question: usize,
-        option: usize,
-    },
-    /// A person's own words.
-    Words(String),
-}
-
-impl Given {
-    pub(super) fn from_reading(reading: Reading, code_typed: bool) -> Option<Self> {
-        match reading {
-            Reading::Allow { .. } => Some(Self::Allow { code_typed }),
-            Reading::AllowForSession { .. } => Some(Self::AllowForSession { code_typed }),
-            Reading::Deny { reason, .. } => Some(Self::Deny { reason }),
-            Reading::Option { numbers, .. } => Some(Self::Numbers(numbers)),
-            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => None,
-        }
-    }
-}
 
 /// Who answers, and from where.
 #[derive(Clone, Debug)]
@@ -93,6 +60,7 @@ impl Work<'_> {
             opened: self.now,
             until: self.now + self.state.rules.gate_deadline,
             picked: vec![None; questions],
+            ticked: BTreeSet::new(),
             state: GateState::Open,
             cards: Vec::new(),
         };
@@ -210,14 +178,10 @@ impl Work<'_> {
             )));
         }
         self.refuse_if_over(&gate)?;
-        let decision = match decision(&mut gate, given)? {
-            Some(decision) => decision,
-            None => {
-                let left = gate.picked.iter().filter(|pick| pick.is_none()).count();
-                self.put(Row::Gate(gate.clone()));
-                self.update_cards(&gate);
-                return Ok(format!("Noted. {left} more to answer."));
-            }
+        let Some(decision) = decision(&mut gate, given)? else {
+            self.put(Row::Gate(gate.clone()));
+            self.update_cards(&gate);
+            return Ok("Noted; there is more to answer.".into());
         };
         let verdict = verdict(&decision);
         let answer = Answer {
@@ -317,14 +281,14 @@ impl Work<'_> {
                 return;
             }
         };
-        self.close_gate(gate);
+        self.close_gate(&gate);
     }
 
-    fn close_gate(&mut self, gate: Gate) {
+    fn close_gate(&mut self, gate: &Gate) {
         let about = About { session: Some(gate.session), gate: Some(gate.id), human: None };
         self.put(Row::Gate(gate.clone()));
         self.journal("gate_settled", about, json!({ "state": gate.state }));
-        self.update_cards(&gate);
+        self.update_cards(gate);
     }
 
     /// The session's program is gone, and with it whatever it waited for.
@@ -335,7 +299,7 @@ impl Work<'_> {
         let gates: Vec<_> = self.state.gates.values().filter(open).cloned().collect();
         for mut gate in gates {
             gate.state = GateState::Closed { why: why.into(), at: self.now };
-            self.close_gate(gate);
+            self.close_gate(&gate);
         }
     }
 
@@ -384,266 +348,5 @@ impl Work<'_> {
         }
         text.push("Write: approve CODE, or deny CODE.", None);
         self.post_to_place(place, None, show::note(Level::Note, text, Vec::new()));
-    }
-}
-
-/// What the answer means to this gate. `Ok(None)`: noted, more questions are open.
-fn decision(gate: &mut Gate, given: Given) -> Result<Option<Decision>, Refusal> {
-    let needs_code = gate.shown.risk == Risk::Code;
-    let coded = |typed: bool| {
-        if needs_code && !typed {
-            Err(Refusal::NeedsCode { code: gate.code.clone() })
-        } else {
-            Ok(())
-        }
-    };
-    let wrong = |choice: &str, choices: &[&str]| Refusal::NoSuchChoice {
-        choice: choice.into(),
-        choices: choices.iter().map(|c| (*c).to_owned()).collect(),
-    };
-    match (&gate.ask, given) {
-        (Asked::Permission { .. }, Given::Allow { code_typed }) => {
-            coded(code_typed)?;
-            Ok(Some(Decision::Allow { scope: Scope::Once }))
-        }
-        (Asked::Permission { can_remember, .. }, Given::AllowForSession { code_typed }) => {
-            coded(code_typed)?;
-            if !can_remember || needs_code {
-                return Err(wrong("for this session", &["approve", "deny"]));
-            }
-            Ok(Some(Decision::Allow { scope: Scope::Session }))
-        }
-        (Asked::Plan { .. }, Given::Allow { .. }) => {
-            Ok(Some(Decision::Plan { accept_edits: AcceptEdits::No }))
-        }
-        (Asked::Plan { .. }, Given::AllowWithEdits) => {
-            Ok(Some(Decision::Plan { accept_edits: AcceptEdits::Yes }))
-        }
-        // Anything but a yes to a plan is what should change in it.
-        (Asked::Plan { .. }, Given::Words(words)) => {
-            Ok(Some(Decision::Deny { reason: Some(words) }))
-        }
-        (_, Given::Deny { reason }) => Ok(Some(Decision::Deny { reason })),
-        (Asked::Questions { questions }, Given::Words(words)) => {
-            Ok(pick(&questions.clone(), &mut gate.picked, None, words))
-        }
-        (Asked::Questions { questions }, Given::Option { question, option }) => {
-            let questions = questions.clone();
-            let label = questions
-                .get(question)
-                .and_then(|q| q.options.get(option))
-                .map(|o| o.label.clone());
-            let label = label.ok_or_else(|| {
-                wrong(&format!("option {}", option + 1), &["the options on the card"])
-            })?;
-            Ok(pick(&questions, &mut gate.picked, Some(question), label))
-        }
-        (Asked::Questions { questions }, Given::Numbers(numbers)) => {
-            let questions = questions.clone();
-            let at = gate.picked.iter().position(Option::is_none).unwrap_or(0);
-            let labels = questions.get(at).map(|q| labels(q, &numbers)).unwrap_or_default();
-            match labels {
-                Some(text) => Ok(pick(&questions, &mut gate.picked, Some(at), text)),
-                None => Err(wrong(
-                    &join_numbers(&numbers),
-                    &["the numbers on the card", "your own words"],
-                )),
-            }
-        }
-        // "yes" and "ok" are words like any other to a question.
-        (
-            Asked::Questions { questions },
-            Given::Allow { .. } | Given::AllowForSession { .. } | Given::AllowWithEdits,
-        ) => Ok(pick(&questions.clone(), &mut gate.picked, None, "Yes".into())),
-        (
-            Asked::Permission { .. },
-            Given::AllowWithEdits | Given::Numbers(_) | Given::Option { .. } | Given::Words(_),
-        ) => Err(wrong("that", &["approve", "deny"])),
-        (
-            Asked::Plan { .. },
-            Given::AllowForSession { .. } | Given::Numbers(_) | Given::Option { .. },
-        ) => Err(wrong(
-            "that",
-            &["approve", "approve and accept its edits", "your own words to change it"],
-        )),
-    }
-}
-
-/// Notes one answer; all of them make the decision.
-fn pick(
-    questions: &[Question],
-    picked: &mut Vec<Option<String>>,
-    at: Option<usize>,
-    text: String,
-) -> Option<Decision> {
-    picked.resize(questions.len().max(1), None);
-    let at = at.or_else(|| picked.iter().position(Option::is_none)).unwrap_or(0);
-    picked[at] = Some(text);
-    picked.iter().cloned().collect::<Option<Vec<_>>>().map(|answers| Decision::Answers { answers })
-}
-
-/// The labels behind numbers from 1; several only where the question takes several.
-fn labels(question: &Question, numbers: &[usize]) -> Option<String> {
-    if numbers.is_empty() || (numbers.len() > 1 && !question.multiple) {
-        return None;
-    }
-    let label = |number: &usize| {
-        number.checked_sub(1).and_then(|at| question.options.get(at)).map(|o| o.label.clone())
-    };
-    numbers.iter().map(label).collect::<Option<Vec<_>>>().map(|labels| labels.join(", "))
-}
-
-fn join_numbers(numbers: &[usize]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn verdict(decision: &Decision) -> String {
-    match decision {
-        Decision::Allow { scope: Scope::Once }
-        | Decision::Plan { accept_edits: AcceptEdits::No } => "Approved".into(),
-        Decision::Allow { scope: Scope::Session } => "Approved for this session".into(),
-        Decision::Plan { accept_edits: AcceptEdits::Yes } => "Approved, edits accepted".into(),
-        Decision::Deny { reason: None } => "Denied".into(),
-        Decision::Deny { reason: Some(reason) } => format!("Denied: {reason}"),
-        Decision::Answers { answers } => format!("Answered: {}", answers.join("; ")),
-    }
-}
-
-fn lower_first(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
-}
-
-/// What the card of a request says.
-fn shown(ask: &Asked, cwd: &str) -> Shown {
-    match ask {
-        Asked::Permission { tool, input, cwd: asked_in, .. } => {
-            let folder = if asked_in.is_empty() { cwd } else { asked_in };
-            let d = risk::describe(tool, input, folder);
-            Shown {
-                kind: CardKind::Permission,
-                title: d.title,
-                content: d.content,
-                diff: d.diff,
-                warnings: d.warnings,
-                facts: d.facts,
-                risk: d.risk,
-                digest: d.digest,
-            }
-        }
-        Asked::Questions { questions } => {
-            let title = if questions.len() == 1 {
-                "asks you".into()
-            } else {
-                format!("asks you {} things", questions.len())
-            };
-            plain_shown(CardKind::Question, title, questions_text(questions), ask, cwd)
-        }
-        Asked::Plan { plan } => plain_shown(
-            CardKind::Plan,
-            "proposes a plan".into(),
-            text::markdown(&text::mask(plan).text),
-            ask,
-            cwd,
-        ),
-    }
-}
-
-fn plain_shown(kind: CardKind, title: String, content: Rich, ask: &Asked, cwd: &str) -> Shown {
-    let input = serde_json::to_value(ask).unwrap_or_default();
-    let digest = risk::describe("", &input, cwd).digest;
-    Shown {
-        kind,
-        title,
-        content,
-        diff: None,
-        warnings: Vec::new(),
-        facts: Vec::new(),
-        risk: Risk::Plain,
-        digest,
-    }
-}
-
-fn questions_text(questions: &[Question]) -> Rich {
-    let mut text = Rich::default();
-    for (index, question) in questions.iter().enumerate() {
-        if index > 0 {
-            text.push("\n\n", None);
-        }
-        text.push(&text::reveal(&question.text).text.text, Some(Style::Bold));
-        for (number, option) in question.options.iter().enumerate() {
-            text.push(
-                &format!("\n{}. {}", number + 1, text::reveal(&option.label).text.text),
-                None,
-            );
-            if !option.description.is_empty() {
-                text.push(&format!(": {}", text::reveal(&option.description).text.text), None);
-            }
-        }
-    }
-    text
-}
-
-fn answer_rule(gate: &Gate) -> String {
-    let code = &gate.code;
-    match (&gate.ask, gate.shown.risk) {
-        (Asked::Permission { .. }, Risk::Code) => format!("To allow it, write: approve {code}"),
-        (Asked::Permission { .. }, Risk::Plain | Risk::Care) => {
-            format!("Or write: approve {code}, or deny {code} and why.")
-        }
-        (Asked::Questions { questions }, _) if questions.iter().any(|q| q.multiple) => {
-            "Write the numbers (1, 3), or reply in your own words. Nothing happens until you answer.".into()
-        }
-        (Asked::Questions { .. }, _) => {
-            "Or reply to this card in your own words. Nothing happens until you answer.".into()
-        }
-        (Asked::Plan { .. }, _) => "Reply to this card to say what should change.".into(),
-    }
-}
-
-fn buttons(gate: &Gate) -> Vec<Button> {
-    let id = gate.id;
-    let button =
-        |label: &str, weight, action| Button { label: label.into(), detail: None, weight, action };
-    let deny = |label| button(label, Weight::Plain, Action::Deny { gate: id });
-    match &gate.ask {
-        Asked::Permission { .. } if gate.shown.risk == Risk::Code => vec![deny("Deny")],
-        Asked::Permission { can_remember, .. } => {
-            let mut all =
-                vec![deny("Deny"), button("Approve", Weight::Go, Action::Allow { gate: id })];
-            if *can_remember {
-                all.push(button(
-                    "For this session",
-                    Weight::Plain,
-                    Action::AllowForSession { gate: id },
-                ));
-            }
-            all
-        }
-        Asked::Plan { .. } => vec![
-            button(
-                "Approve, and accept its edits",
-                Weight::Go,
-                Action::AllowWithEdits { gate: id },
-            ),
-            button("Approve", Weight::Plain, Action::Allow { gate: id }),
-            deny("Keep planning"),
-        ],
-        Asked::Questions { questions } => {
-            let open = questions
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| gate.picked.get(*at).is_none_or(Option::is_none));
-            let options = open.flat_map(|(question, q)| {
-                q.options.iter().enumerate().map(move |(option, choice)| Button {
-                    label: text::reveal(&choice.label).text.text,
-                    detail: (!choice.description.is_empty())
-                        .then(|| text::reveal(&choice.description).text.text),
-                    weight: Weight::Plain,
-                    action: Action::Choose { gate: id, question, option },
-                })
-            });
-            options.collect()
-        }
     }
 }

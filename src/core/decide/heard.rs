@@ -3,12 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{
-    About, Work,
-    gates::{Given, Who},
-    outbox::target_of,
-    show,
-};
+use super::{About, Work, gates::Who, given::Given, outbox::target_of, show};
 use crate::{
     agent::PromptForm,
     answer::{self, Reading},
@@ -169,6 +164,9 @@ impl Work<'_> {
                 let given = Given::Option { question: *question, option: *option };
                 words_of(self.answer_gate(*gate, given, who))
             }
+            Action::Submit { gate, question } => {
+                words_of(self.answer_gate(*gate, Given::Ticked { question: *question }, who))
+            }
             Action::SendTo { heard, session } => self.send_kept(*heard, *session),
             Action::StartAndSend { heard, name, project } => {
                 let start = Start {
@@ -227,7 +225,7 @@ impl Work<'_> {
                     HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
                 self.put(Row::Heard(HeardRow { outcome, ..row }));
                 self.close_question(
-                    &kept.asked.map(|of| (of, target_of(&kept.place))),
+                    kept.asked.map(|of| (of, target_of(&kept.place))),
                     &format!("Sent to {}.", target.name),
                 );
                 format!("Sent to {}.", target.name)
@@ -246,7 +244,7 @@ impl Work<'_> {
             self.mark(&receipt, Mark::NotTaken { why: "dropped, as you wished".into() });
         }
         self.put(Row::Heard(HeardRow { outcome: HeardOutcome::Handled, ..row }));
-        self.close_question(&kept.asked.map(|of| (of, target_of(&kept.place))), "Dropped.");
+        self.close_question(kept.asked.map(|of| (of, target_of(&kept.place))), "Dropped.");
         "Dropped.".into()
     }
 
@@ -266,11 +264,9 @@ impl Work<'_> {
     }
 
     /// The message that asked loses its buttons and says what was chosen.
-    pub(super) fn close_question(&mut self, asked: &Option<(DeliveryId, Target)>, words: &str) {
-        if let Some(shown) = asked {
-            let post = show::note(Level::Log, Rich::plain(words), vec![]);
-            self.edit_all(std::slice::from_ref(shown), &post, Rank::Note);
-        }
+    pub(super) fn close_question(&mut self, asked: Option<(DeliveryId, Target)>, words: &str) {
+        let post = show::note(Level::Log, Rich::plain(words), vec![]);
+        self.edit_all(&asked.into_iter().collect::<Vec<_>>(), &post, Rank::Note);
     }
 
     /// An edit replaces what still waits; what an agent already has is never sent a second time
@@ -361,7 +357,7 @@ impl Work<'_> {
         text: &str,
     ) -> HeardOutcome {
         self.close_question(
-            &kept.asked.map(|of| (of, target_of(&kept.place))),
+            kept.asked.map(|of| (of, target_of(&kept.place))),
             "You changed the message.",
         );
         let message = Message {

@@ -3,7 +3,10 @@
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
 mod boot;
+mod card;
+mod commands;
 mod gates;
+mod given;
 mod heard;
 mod orders;
 mod outbox;
@@ -31,6 +34,7 @@ use crate::{
 
 /// Something that happened outside.
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "one event lives at a time")]
 pub enum Event {
     /// The daemon has just read its database.
     Booted,
@@ -83,6 +87,7 @@ pub enum Event {
 
 /// Something to do once the rows are written. Each may be done again after a crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "a handful lives at a time")]
 pub enum Effect {
     /// Make the session's worktree where it has one, and start its holder; if it was started
     /// already, only connect to it.

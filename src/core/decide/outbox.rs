@@ -179,7 +179,7 @@ impl Work<'_> {
                 delivery.state = DeliveryState::Due { not_before: Some(until), tries: tries + 1 };
             }
             Err(SayError::InDoubt) => {
-                delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries)
+                delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);
             }
             Err(SayError::Never { reason }) => {
                 delivery.state = DeliveryState::Failed { why: reason.clone(), at: self.now };

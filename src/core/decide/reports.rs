@@ -59,12 +59,12 @@ impl Work<'_> {
             AgentEvent::Settled { request, how } => self.settled(id, run, &request, &how),
             AgentEvent::Progress { turn, line } => self.progress(id, turn, &line),
             AgentEvent::Finished { turn, text, provisional } => {
-                self.finished(id, turn, &text, provisional)
+                self.finished(id, turn, &text, provisional);
             }
             AgentEvent::TurnFailed { turn, kind, text } => self.turn_failed(id, turn, kind, &text),
             AgentEvent::Interrupted { .. } => self.interrupted(id),
             AgentEvent::Compacted => {
-                self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![])
+                self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![]);
             }
             AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
                 self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
@@ -219,7 +219,7 @@ impl Work<'_> {
         match &prompt.message {
             Some(message) => self.mark(message, Mark::NotTaken { why: words }),
             None => {
-                self.tell(id, Level::Ring, &format!("A message was not taken: {words}"), vec![])
+                self.tell(id, Level::Ring, &format!("A message was not taken: {words}"), vec![]);
             }
         }
     }
@@ -383,17 +383,17 @@ impl Work<'_> {
 
     fn say_exit(&mut self, session: &Session, life: &Life, words: &str, last: &[String]) {
         let name = &session.name;
-        let lost = matches!(life, Life::Lost { .. });
-        let mut text = Rich::plain(if lost {
+        let unwanted = matches!(life, Life::Lost { .. });
+        let mut text = Rich::plain(if unwanted {
             format!("{name} stopped with {words}.")
         } else {
             format!("{name} ended.")
         });
-        if lost && last.iter().any(|line| !line.trim().is_empty()) {
+        if unwanted && last.iter().any(|line| !line.trim().is_empty()) {
             text.push(" Its last lines:\n", None);
             text.push(&screen_text(last), Some(Style::Pre { language: None }));
         }
-        let level = if lost { Level::Ring } else { Level::Note };
+        let level = if unwanted { Level::Ring } else { Level::Note };
         let buttons =
             if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
         self.post_to_session(session.id, &show::note(level, text, buttons), Rank::Final);

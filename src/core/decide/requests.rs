@@ -2,14 +2,12 @@
 
 use serde_json::json;
 
-use super::{
-    About, Work,
-    gates::{Given, Who},
-};
+use super::{About, Work, gates::Who, given::Given};
 use crate::{
-    agent::{Order, OrderKind, PromptForm},
+    agent::{Asked, Order, OrderKind, PromptForm},
     answer::{self, Reading},
     command::{Command, Refusal, Reply, Request, SessionView, Start, Status},
+    gate::Gate,
     id::{AgentName, GateCode, GateId, HumanId, PromptId, SessionId, SessionName},
     nearest::nearest,
     prompt::{Prompt, PromptMessage, PromptState},
@@ -68,7 +66,7 @@ impl Work<'_> {
         }
     }
 
-    fn waiting(&self) -> Vec<crate::gate::Gate> {
+    fn waiting(&self) -> Vec<Gate> {
         let mut open: Vec<_> = self.state.open_gates().cloned().collect();
         open.sort_by_key(|gate| (gate.opened, gate.id));
         open
@@ -295,17 +293,22 @@ impl Work<'_> {
         })
     }
 
-    /// What a text means as an answer to this gate.
-    pub(super) fn given(&self, _gate: GateId, text: &str, code_typed: bool) -> Given {
+    /// What a text means as an answer to this gate. To a question "yes" is a word like any other.
+    pub(super) fn given(&self, gate: GateId, text: &str, code_typed: bool) -> Given {
+        let question = |gate: &Gate| matches!(gate.ask, Asked::Questions { .. });
+        let is_question = self.state.gates.get(&gate).is_some_and(question);
+        let own_words = || Given::Words(text.trim().into());
         match answer::read(text, &self.state.rules.words) {
-            reading @ (Reading::Allow { .. }
-            | Reading::AllowForSession { .. }
-            | Reading::Deny { .. }
-            | Reading::Option { .. }) => Given::from_reading(reading, code_typed)
-                .unwrap_or_else(|| Given::Words(text.into())),
-            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => {
-                Given::Words(text.trim().into())
+            Reading::Allow { code: None } | Reading::AllowForSession { code: None }
+                if is_question =>
+            {
+                own_words()
             }
+            Reading::Allow { .. } => Given::Allow { code_typed },
+            Reading::AllowForSession { .. } => Given::AllowForSession { code_typed },
+            Reading::Deny { reason, .. } => Given::Deny { reason },
+            Reading::Option { numbers, .. } => Given::Numbers(numbers),
+            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => own_words(),
         }
     }
 }

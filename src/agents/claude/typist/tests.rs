@@ -136,6 +136,9 @@ fn half_a_sentence_of_the_desk_never_goes_to_the_model() {
     assert_eq!(scene.after(Duration::from_millis(100)), [], "not drawn yet");
     scene.input = InputBox::Empty;
     assert_eq!(scene.after(Duration::from_millis(100)), [paste("[phone] hi")]);
+    // Whoever goes on typing is not fought with for ever.
+    scene.input = holds("half a sen[phone] hi");
+    assert_eq!(scene.settle(), [key(CTRL_C), refused(1, RefusedPrompt::NoSignal)]);
 }
 
 #[test]

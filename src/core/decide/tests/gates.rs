@@ -2,7 +2,10 @@ use chrono::TimeDelta;
 
 use super::world::{World, main_chat};
 use crate::{
-    agent::{AcceptEdits, AgentEvent, Asked, AtDesk, Decision, ExitStatus, Scope, Settled},
+    agent::{
+        AcceptEdits, AgentEvent, Asked, AtDesk, Choice, Decision, ExitStatus, Question, Scope,
+        Settled,
+    },
     bridge::{Action, CardState, Level, Mark, Place, TextOrigin},
     command::{Command, Refusal},
     id::ThreadId,
@@ -295,4 +298,25 @@ fn a_prompt_waits_while_a_gate_is_open() {
     assert!(
         matches!(w.mark(&message), Mark::Stored { words: Some(words), .. } if words.contains("after your answer"))
     );
+}
+
+#[test]
+fn several_options_are_ticked_and_then_sent() {
+    let mut w = World::with(&["PD-285"]);
+    let option = |label: &str| Choice { label: label.into(), description: String::new() };
+    let question = Question {
+        text: "Which checks?".into(),
+        header: "Checks".into(),
+        options: vec![option("unit"), option("lint"), option("e2e")],
+        multiple: true,
+    };
+    let gate = w.asks("PD-285", "r1", Asked::Questions { questions: vec![question] });
+    assert!(w.taps("Done").contains("no answer"));
+    w.taps("☐ unit");
+    w.taps("☐ lint");
+    w.taps("☐ e2e");
+    w.taps("☑ lint");
+    assert!(matches!(w.card_state(gate), CardState::Open));
+    w.taps("Done");
+    assert_eq!(w.decisions()[0].1, Decision::Answers { answers: vec!["unit, e2e".into()] });
 }

@@ -1,0 +1,160 @@
+//! What a card says and offers.
+
+use crate::{
+    agent::{Asked, Choice, Question},
+    bridge::{Action, Button, CardKind, Risk, Weight},
+    gate::{Gate, Shown},
+    risk,
+    text::{self, Rich, Style},
+};
+
+/// What the card of a request says.
+pub(super) fn shown(ask: &Asked, cwd: &str) -> Shown {
+    match ask {
+        Asked::Permission { tool, input, cwd: asked_in, .. } => {
+            let folder = if asked_in.is_empty() { cwd } else { asked_in };
+            let d = risk::describe(tool, input, folder);
+            Shown {
+                kind: CardKind::Permission,
+                title: d.title,
+                content: d.content,
+                diff: d.diff,
+                warnings: d.warnings,
+                facts: d.facts,
+                risk: d.risk,
+                digest: d.digest,
+            }
+        }
+        Asked::Questions { questions } => {
+            let title = if questions.len() == 1 {
+                "asks you".into()
+            } else {
+                format!("asks you {} things", questions.len())
+            };
+            plain_shown(CardKind::Question, title, questions_text(questions), ask, cwd)
+        }
+        Asked::Plan { plan } => plain_shown(
+            CardKind::Plan,
+            "proposes a plan".into(),
+            text::markdown(&text::mask(plan).text),
+            ask,
+            cwd,
+        ),
+    }
+}
+
+fn plain_shown(kind: CardKind, title: String, content: Rich, ask: &Asked, cwd: &str) -> Shown {
+    let input = serde_json::to_value(ask).unwrap_or_default();
+    let digest = risk::describe("", &input, cwd).digest;
+    Shown {
+        kind,
+        title,
+        content,
+        diff: None,
+        warnings: Vec::new(),
+        facts: Vec::new(),
+        risk: Risk::Plain,
+        digest,
+    }
+}
+
+fn questions_text(questions: &[Question]) -> Rich {
+    let mut text = Rich::default();
+    for (index, question) in questions.iter().enumerate() {
+        if index > 0 {
+            text.push("\n\n", None);
+        }
+        text.push(&text::reveal(&question.text).text.text, Some(Style::Bold));
+        for (number, option) in question.options.iter().enumerate() {
+            text.push(
+                &format!("\n{}. {}", number + 1, text::reveal(&option.label).text.text),
+                None,
+            );
+            if !option.description.is_empty() {
+                text.push(&format!(": {}", text::reveal(&option.description).text.text), None);
+            }
+        }
+    }
+    text
+}
+
+pub(super) fn answer_rule(gate: &Gate) -> String {
+    let code = &gate.code;
+    match (&gate.ask, gate.shown.risk) {
+        (Asked::Permission { .. }, Risk::Code) => format!("To allow it, write: approve {code}"),
+        (Asked::Permission { .. }, Risk::Plain | Risk::Care) => {
+            format!("Or write: approve {code}, or deny {code} and why.")
+        }
+        (Asked::Questions { questions }, _) if questions.iter().any(|q| q.multiple) => {
+            "Write the numbers (1, 3), or reply in your own words. Nothing happens until you answer.".into()
+        }
+        (Asked::Questions { .. }, _) => {
+            "Or reply to this card in your own words. Nothing happens until you answer.".into()
+        }
+        (Asked::Plan { .. }, _) => "Reply to this card to say what should change.".into(),
+    }
+}
+
+pub(super) fn buttons(gate: &Gate) -> Vec<Button> {
+    let id = gate.id;
+    let button =
+        |label: &str, weight, action| Button { label: label.into(), detail: None, weight, action };
+    let deny = |label| button(label, Weight::Plain, Action::Deny { gate: id });
+    match &gate.ask {
+        Asked::Permission { .. } if gate.shown.risk == Risk::Code => vec![deny("Deny")],
+        Asked::Permission { can_remember, .. } => {
+            let mut all =
+                vec![deny("Deny"), button("Approve", Weight::Go, Action::Allow { gate: id })];
+            if *can_remember {
+                all.push(button(
+                    "For this session",
+                    Weight::Plain,
+                    Action::AllowForSession { gate: id },
+                ));
+            }
+            all
+        }
+        Asked::Plan { .. } => vec![
+            button(
+                "Approve, and accept its edits",
+                Weight::Go,
+                Action::AllowWithEdits { gate: id },
+            ),
+            button("Approve", Weight::Plain, Action::Allow { gate: id }),
+            deny("Keep planning"),
+        ],
+        Asked::Questions { questions } => questions
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| gate.picked.get(*at).is_none_or(Option::is_none))
+            .flat_map(|(at, question)| options(gate, at, question))
+            .collect(),
+    }
+}
+
+/// A button an option; where several may be taken they are ticked, and one more button sends them.
+fn options(gate: &Gate, at: usize, question: &Question) -> Vec<Button> {
+    let id = gate.id;
+    let button = |label, detail, weight, action| Button { label, detail, weight, action };
+    let option = |(option, choice): (usize, &Choice)| {
+        let label = text::reveal(&choice.label).text.text;
+        let label = match (question.multiple, gate.ticked.contains(&(at, option))) {
+            (false, _) => label,
+            (true, true) => format!("☑ {label}"),
+            (true, false) => format!("☐ {label}"),
+        };
+        let detail =
+            (!choice.description.is_empty()).then(|| text::reveal(&choice.description).text.text);
+        button(label, detail, Weight::Plain, Action::Choose { gate: id, question: at, option })
+    };
+    let mut all: Vec<_> = question.options.iter().enumerate().map(option).collect();
+    if question.multiple {
+        all.push(button(
+            "Done".into(),
+            None,
+            Weight::Go,
+            Action::Submit { gate: id, question: at },
+        ));
+    }
+    all
+}
