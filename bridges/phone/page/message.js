@@ -80,14 +80,25 @@ const RECONSIDER = 4000; // ms
 export const tap = async (message, action, others, event) => {
   const say = line(others[0].closest(".gate, .bubble"));
   if (mayMiss(event)) return say("The page moved just now. Tap again if you meant this.", true);
-  const quiet = action.action === "choose" && others.some((button) => button.ariaPressed != null);
-  const free = () => { for (const button of others) button.disabled = false; };
-  for (const button of others) button.disabled = true;
+  const box = event?.currentTarget;
+  const quiet = box?.ariaPressed != null;
+  const free = () => {
+    for (const button of others) {
+      button.disabled = false;
+      button.removeAttribute("aria-busy");
+    }
+  };
+  // A box can be ticked while another one is on its way.
+  if (quiet) box.setAttribute("aria-busy", "true");
+  else for (const button of others) button.disabled = true;
   if (!quiet) say("Sending…");
   try {
     const { taken, notice } = await post("tap", { client: newId(), message: message.id, action });
-    // A box that is ticked shows that itself, and a line would move the next one from under the thumb.
-    if (!quiet || !taken) say(notice ?? (taken ? "Sent." : "Stored; Vigie takes it in a moment."));
+    const says = notice ?? (taken ? "Sent." : "Stored; Vigie takes it in a moment.");
+    // A box that is ticked shows that itself, in a new card; a line would move the next one from
+    // under the thumb.
+    if (quiet) setTimeout(() => { if (box.isConnected) say(says); }, RECONSIDER);
+    else say(says);
     // What can still be done, the next state of the message says; without one it was not this.
     if (action.action === "choose") free();
     else setTimeout(free, RECONSIDER);

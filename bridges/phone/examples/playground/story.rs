@@ -97,6 +97,7 @@ impl Story {
                 Action::Choose { option, .. } => {
                     self.decide(message, &format!("Answered: option {}", option + 1)).await
                 }
+                Action::Submit { .. } => self.decide(message, "Answered").await,
                 Action::Interrupt { .. } => self.end_progress().await,
                 _ => self.decide(message, "Approved").await,
             },
@@ -363,6 +364,12 @@ fn several() -> (TimeDelta, Card) {
             button(label, None, Weight::Plain, action)
         })
         .collect();
+    card.buttons.push(button(
+        "Done",
+        None,
+        Weight::Go,
+        Action::Submit { gate: gate(5), question: 0 },
+    ));
     (TimeDelta::minutes(2), card)
 }
 

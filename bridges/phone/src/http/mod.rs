@@ -101,7 +101,8 @@ impl From<ActError> for Refusal {
 }
 
 impl PhoneBridge {
-    /// The page and its requests, to be nested under `/phone`. [`assets_router`] belongs beside it.
+    /// The page and its requests, to be nested under `/phone` with `nest_service`, which lets in
+    /// `/phone/` too (`nest` would not). [`assets_router`] belongs beside it.
     ///
     /// [`assets_router`]: crate::assets_router
     pub fn router(self: &Arc<Self>) -> Router {
@@ -119,7 +120,6 @@ impl PhoneBridge {
             .route("/api/read", post(act::read))
             .route("/offline", get(files::offline))
             .route("/worker.js", get(files::worker))
-            .fallback(read::other)
             .layer(middleware::from_fn(guard))
             .layer(DefaultBodyLimit::max(BODY_LIMIT))
             .with_state(Arc::clone(self))

@@ -1,7 +1,7 @@
 use axum::{
     Json,
     extract::{Path, Query, State},
-    http::{HeaderValue, StatusCode, Uri, header},
+    http::{HeaderValue, header},
     response::{Html, IntoResponse, Response},
 };
 use serde::Deserialize;
@@ -46,18 +46,6 @@ pub(super) enum ContinueView {
 
 pub(super) async fn shell(State(phone): Bridge, _: Person) -> Html<String> {
     Html(files::shell(&phone.links))
-}
-
-/// `/phone/` is `/phone`: the router that nests us leaves a bare `/` for here.
-pub(super) async fn other(
-    phone: Bridge,
-    uri: Uri,
-    person: Person,
-) -> Result<Html<String>, Refusal> {
-    if uri.path() == "/" {
-        return Ok(shell(phone, person).await);
-    }
-    Err(Refusal::new(StatusCode::NOT_FOUND, "the phone page has no such address"))
 }
 
 pub(super) async fn state(
