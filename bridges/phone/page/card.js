@@ -70,7 +70,7 @@ const content = (it) => {
   const out = [];
   if (it.content.length) {
     if (it.kind === "plan") out.push(el("div", { class: "doc" }, ...blocks(it.content)));
-    else if (it.kind === "question" || hasBlocks(it.content)) out.push(...blocks(it.content, { paragraph: "ask", code: (node) => codeBlock(node.children) }));
+    else if (it.kind === "question" || hasBlocks(it.content)) out.push(...blocks(unlisted(it), { paragraph: "ask", code: (node) => codeBlock(node.children) }));
     else out.push(codeBlock(it.content));
   }
   if (it.diff) out.push(diff(it.diff));
@@ -79,6 +79,14 @@ const content = (it) => {
     out.push(el("dl", { class: "facts" }, ...it.facts.flatMap(({ label, value }) => [el("dt", {}, said(label)), el("dd", { dir: "auto" }, said(value))])));
   }
   return out;
+};
+
+/** The content without the lines that stand below as buttons, word for word. */
+const unlisted = (it) => {
+  const listed = new Set(it.buttons.filter(({ action }) => action.action === "choose")
+    .map(({ label, detail, action }) => `${action.option + 1}. ${label.replace(TICK, "")}${detail ? `: ${detail}` : ""}`));
+  const keep = (line) => !listed.has(line.trim().replace(TICK, ""));
+  return it.content.map((node) => (node.node === "text" ? { ...node, text: node.text.split("\n").filter(keep).join("\n") } : node));
 };
 
 const sort = (buttons) => {

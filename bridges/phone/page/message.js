@@ -13,6 +13,9 @@ export const message = (message, act, view) => {
   if (what.kind === "text") return text(message, act, view);
   const { body, level, from } = what;
   if (body.body === "card") return card(message, act);
+  if (body.body === "progress" && body.ended != null) {
+    return el("p", { class: "note", id: message.id, dir: "auto" }, from ? (session === from ? thread(message, from) : key(from)) : null, from ? " " : null, said(body.ended));
+  }
   if (level === "log" && body.body === "text" && body.buttons.length === 0) {
     const about = from ?? session;
     return el("div", { class: "note", id: message.id }, about ? (session === about ? thread(message, session) : key(about)) : null, about ? " " : null, ...blocks(body.text));
@@ -49,7 +52,6 @@ const bubble = (message, body, act) => {
 const size = (bytes) => (bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
 const progress = (message, body) => {
-  if (body.ended != null) return el("div", { class: "bubble" }, el("p", { dir: "auto" }, said(body.ended)));
   const steps = body.lines.map((line, index) => {
     const current = index === body.lines.length - 1;
     return el("li", current ? { "aria-current": "step" } : {}, icon(current ? "i-disk" : "i-tick", ""), el("span", { dir: "auto" }, said(line)));
@@ -141,7 +143,9 @@ const text = (message, act, view) => {
 /** Whom a text is for: its prefix, or in the main chat what its thread and its receipt say. */
 const addressed = (it, text, view, targets = []) => {
   const prefix = ADDRESS.exec(text);
-  const to = prefix?.[1] ?? (view === MAIN ? (sessionOf(it) ?? targets.join(", ")) : "");
+  // A command names its session itself.
+  const known = text.startsWith("/") ? [] : targets;
+  const to = prefix?.[1] ?? (view === MAIN ? (sessionOf(it) ?? known.join(", ")) : "");
   return { to: to ? [el("span", { class: "to" }, said(to)), " "] : [], words: prefix ? text.slice(prefix[0].length) : text };
 };
 

@@ -114,7 +114,9 @@ impl PhoneBridge {
     /// again. Kept in memory only: a disk that takes nothing would not take this either. Meanwhile
     /// no update is set aside, however often it is refused.
     pub fn health(&self, reason: Option<String>) {
-        self.ill.send_if_modified(|ill| std::mem::replace(ill, reason.clone()) != reason);
+        if *self.ill.borrow() != reason {
+            self.ill.send_replace(reason);
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -14,6 +14,7 @@ use serde_json::json;
 use vigie_core::{
     bridge::{Action, CardKind, Heard, HeardKind, Mark, Post, Say, Weight},
     id::MessageId,
+    text::Rich,
 };
 
 const SEND: &str = "//button[starts-with(@aria-label, 'Send')]";
@@ -160,6 +161,7 @@ async fn a_session_is_started_stopped_and_ended_by_buttons() {
 fn several(ticked: &[usize]) -> Post {
     posts::with_card(posts::card(1, "H3RK", "Which harbours?"), |card| {
         card.kind = CardKind::Question;
+        card.content = Rich::plain("Which harbours?\n1. Port Isaac\n2. Lindholm");
         let gate = card.gate;
         let option = |(option, name): (usize, &str)| {
             let tick = if ticked.contains(&option) { "☑" } else { "☐" };
@@ -185,11 +187,15 @@ async fn several_options_are_ticked_in_place_and_sent_by_done() {
         home.post(&docs, posts::text("docs", &format!("line {number}"))).await;
     }
     let Some(phone) = open(&home, Pointer::Thumb, "#/chat").await else { return };
+    phone.shows("line 39").await;
     let lindholm = |on: bool| {
         format!(
             "//div[@id='log']//button[@aria-pressed='{on}'][contains(., 'Lindholm')][not(contains(., '☐'))]"
         )
     };
+    let listed =
+        format!("return document.getElementById('{card}').innerText.split('Lindholm').length - 1");
+    assert_eq!(phone.run(&listed).await, json!(1), "an option is a button, not a line as well");
     phone.tap(&lindholm(false)).await;
     let heard = home.inbox.accepted(1).await;
     let action = Action::Choose { gate: posts::gate(1), question: 0, option: 1 };
