@@ -70,7 +70,7 @@ const content = (it) => {
   const out = [];
   if (it.content.length) {
     if (it.kind === "plan") out.push(el("div", { class: "doc" }, ...blocks(it.content)));
-    else if (it.kind === "question" || hasBlocks(it.content)) out.push(...blocks(it.content, { paragraph: "ask", code: (node) => codeBlock(node.children) }));
+    else if (it.kind === "question" || hasBlocks(it.content)) out.push(...blocks(unlisted(it), { paragraph: "ask", code: (node) => codeBlock(node.children) }));
     else out.push(codeBlock(it.content));
   }
   if (it.diff) out.push(diff(it.diff));
@@ -81,12 +81,20 @@ const content = (it) => {
   return out;
 };
 
+/** The content without the lines that stand below as buttons, word for word. */
+const unlisted = (it) => {
+  const listed = new Set(it.buttons.filter(({ action }) => action.action === "choose")
+    .map(({ label, detail, action }) => `${action.option + 1}. ${label.replace(TICK, "")}${detail ? `: ${detail}` : ""}`));
+  const keep = (line) => !listed.has(line.trim().replace(TICK, ""));
+  return it.content.map((node) => (node.node === "text" ? { ...node, text: node.text.split("\n").filter(keep).join("\n") } : node));
+};
+
 const sort = (buttons) => {
   const groups = { choose: [], deny: null, allow: null, session: null, edits: null, other: [] };
   const place = { deny: "deny", allow: "allow", allow_for_session: "session", allow_with_edits: "edits" };
   for (const button of buttons) {
     const { action } = button.action;
-    if (action === "choose") groups.choose.push(button);
+    if (action === "choose" || action === "submit") groups.choose.push(button);
     else if (place[action] && !groups[place[action]]) groups[place[action]] = button;
     else groups.other.push(button);
   }
@@ -102,8 +110,7 @@ const choices = (message, it, list) => {
     const group = el("div", { class: "choices", role: "group", "aria-label": questions.length > 1 ? `Question ${question + 1}` : "Options" });
     if (questions.length > 1) group.append(el("p", { class: "small dim" }, `Question ${question + 1}`));
     for (const button of list.filter(({ action }) => action.question === question)) {
-      const node = el("button", { type: "button", class: "choice", "data-key": ++number }, el("span", {}, String(number)), el("b", { dir: "auto" }, said(button.label)),
-        button.detail ? el("small", { dir: "auto" }, said(button.detail)) : null);
+      const node = button.action.action === "submit" ? done(button) : option(button, ++number);
       node.addEventListener("click", (event) => tap(message, button.action, all, event));
       all.push(node);
       group.append(node);
@@ -111,6 +118,26 @@ const choices = (message, it, list) => {
     return group;
   });
   return groups;
+};
+
+// Of a question that takes several, each option says in its label whether it is ticked.
+const TICK = /^([☐☑])\s*/u;
+
+const option = (button, number) => {
+  const tick = TICK.exec(button.label);
+  return el("button", { type: "button", class: "choice", "data-key": number, "aria-pressed": tick ? String(tick[1] === "☑") : null },
+    el("span", {}, String(number)),
+    el("b", { dir: "auto" }, said(tick ? button.label.slice(tick[0].length) : button.label)),
+    tick ? icon(tick[1] === "☑" ? "i-boxed" : "i-box") : null,
+    button.detail ? el("small", { dir: "auto" }, said(button.detail)) : null);
+};
+
+const done = (button) => el("button", { type: "button", class: "btn go", "data-act": "submit" }, said(button.label));
+
+/** What stands in a newer card where `held` stood in the old one. */
+export const sameIn = (node, held) => {
+  const { key: number, act } = held.dataset ?? {};
+  return number ? node.querySelector(`[data-key="${number}"]`) : act ? node.querySelector(`[data-act="${act}"]`) : null;
 };
 
 const actions = (message, it, groups, act) => {

@@ -2,7 +2,9 @@
 import { announce, dayName, dayOf, el, icon, pageMoved, settle } from "./dom.js";
 import { message, summary, unsent } from "./message.js";
 import { composer, stateOf } from "./composer.js";
-import { MAIN, keyOf, model, number, older, openLog, post, threadOf, trim } from "./model.js";
+import { MAIN, belongs, keyOf, model, number, older, openLog, post, threadOf, trim } from "./model.js";
+import { sameIn } from "./card.js";
+import { command, sessionMenu } from "./commands.js";
 import { drop, pending, retry, survives } from "./outbox.js";
 import { isLive } from "./live.js";
 
@@ -10,6 +12,15 @@ const log = document.getElementById("log");
 const dock = document.getElementById("dock");
 const title = document.getElementById("talk-title");
 const about = document.getElementById("talk-about");
+const menu = document.getElementById("talk-menu");
+menu.addEventListener("click", () => {
+  const mine = current;
+  const { key } = mine;
+  sessionMenu(model.threads.get(key), async (text) => {
+    const failed = await command(threadOf(key), text);
+    if (mine === current) mine.writer?.complain(failed);
+  });
+});
 // Messages kept of a chat at its end, and of those that are not shown: a page may stay open for weeks.
 const [LONGEST, KEPT, KEPT_ELSEWHERE] = [600, 300, 50];
 const NEAR = 120; // px from the end that still count as the end
@@ -28,8 +39,9 @@ const toEnd = () => {
 export const act = {
   reply: (it) => {
     const begin = () => current?.writer?.reply(it);
+    // Where the message is seen, there it is answered; from elsewhere, in its own chat.
+    if (current && location.hash === linkTo(current.key) && belongs(it, current.key)) return begin();
     const there = linkTo(keyOf(it.thread));
-    if (location.hash === there) return begin();
     addEventListener("hashchange", begin, { once: true }); // by then the chat is shown
     location.hash = there;
   },
@@ -74,9 +86,9 @@ export const openChat = async (key) => {
     return;
   }
   if (mine !== current) return;
-  const { read, unread } = model.threads.get(key);
+  const { unread } = model.threads.get(key);
   const { ids } = model.logs.get(key);
-  if (unread) mine.firstNew = ids.find((id) => number(id) > number(read ?? "-0") && !model.messages.get(id).what.mine) ?? null;
+  if (unread) mine.firstNew = ids.find((id) => isNew(model.messages.get(id))) ?? null;
   mine.unread = unread;
   draw();
   const mark = log.querySelector(".day.new");
@@ -85,6 +97,9 @@ export const openChat = async (key) => {
   else toEnd();
   seen();
 };
+
+/** Seen in neither view: beyond the mark of its thread and that of the main chat. */
+const isNew = (it) => !it.what.mine && [keyOf(it.thread), MAIN].every((key) => number(it.id) > number(model.threads.get(key)?.read ?? "-0"));
 
 export const closeChat = () => {
   current = null;
@@ -107,7 +122,7 @@ export const refreshChat = ({ messages, reset }) => {
   const end = atEnd();
   head();
   current.writer.refresh();
-  const here = messages.filter((it) => keyOf(it.thread) === current.key);
+  const here = messages.filter((it) => belongs(it, current.key));
   const fresh = here.filter((it) => !current.nodes.has(it.id) && !it.what.mine);
   draw();
   if (fresh.length) pageMoved();
@@ -124,6 +139,7 @@ const head = () => {
   const thread = current ? model.threads.get(current.key) : null;
   const main = !thread?.session;
   title.replaceChildren(current ? (main ? "Main chat" : el("span", {}, el("span", { class: "mono" }, thread.session), ` ${thread.title}`)) : "Chats");
+  menu.hidden = main;
   if (!current || !model.person) return about.replaceChildren();
   if (!main) return about.replaceChildren(stateOf(thread));
   const all = [...model.threads.values()].filter((it) => it.session);
@@ -145,10 +161,10 @@ const draw = () => {
       wanted.push(cached(`day ${day}`, 0, () => el("p", { class: "day" }, dayName(it.at))));
     }
     if (id === current.firstNew) wanted.push(cached("new", 0, () => el("p", { class: "day new" }, `${current.unread} new`)));
-    wanted.push(cached(id, it.seq, () => message(it, act)));
+    wanted.push(cached(id, it.seq, () => message(it, act, current.key)));
   }
   for (const entry of pending(current.key)) {
-    wanted.push(cached(entry.client, `${entry.state} ${isLive()}`, () => unsent(entry, act, isLive())));
+    wanted.push(cached(entry.client, `${entry.state} ${isLive()} ${model.health}`, () => unsent(entry, act, isLive(), current.key)));
   }
   if (!survives()) wanted.push(cached("storage", 0, () => el("p", { class: "note" }, "This browser keeps nothing for this page: what is not sent is lost when you close it.")));
   if (wanted.length === 0) wanted.push(cached("empty", 0, () => el("p", { class: "note empty" }, "Nothing was said here yet.")));
@@ -170,14 +186,15 @@ const cached = (name, state, make) => {
 let refocus = null;
 /** Whoever was in the old node is in the new one, with the code half typed. */
 const carryOver = (old, node) => {
+  const held = document.activeElement;
   const typed = old.querySelector?.(".confirm input"), field = node.querySelector?.(".confirm input");
   if (typed?.value && field) {
     field.value = typed.value;
     field.dispatchEvent(new Event("input"));
   }
-  if (!old.contains(document.activeElement)) return;
+  if (!old.contains(held)) return;
   node.tabIndex = -1;
-  refocus = typed === document.activeElement && field ? field : node;
+  refocus = typed === held && field ? field : (sameIn(node, held) ?? node);
 };
 
 const earlier = async (event) => {

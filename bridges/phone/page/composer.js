@@ -175,6 +175,7 @@ export const composer = (key, sent) => {
   return {
     node: form,
     refresh: targets,
+    complain,
     focus: () => area.focus(),
     put: (text) => { area.value = text; keep(); show(); area.focus(); },
     reply: (message) => {

@@ -4,7 +4,7 @@ import { MAIN, atDesk, cardOf, decided, keyOf, model, number, waiting } from "./
 import { linkTo, act } from "./chat.js";
 import { stateOf } from "./composer.js";
 import { byMe } from "./message.js";
-import { card } from "./card.js";
+import { card, sameIn } from "./card.js";
 import { plain } from "./rich.js";
 
 const shown = new Map(); // of the list: by thread key
@@ -77,7 +77,8 @@ export const drawWaiting = () => {
   const desk = atDesk();
   const state = JSON.stringify([open.map((it) => [it.id, it.seq]), first, decided().map((it) => it.seq), desk]);
   if (page.dataset.state === state) return;
-  const had = page.contains(document.activeElement);
+  const held = page.contains(document.activeElement) ? document.activeElement : null;
+  const same = held && page.querySelector(".gate")?.dataset.gate === next;
   page.dataset.state = state;
   const shownCard = now ? (nodes.get(`${now.id} ${now.seq}`) ?? card(now, act)) : null;
   nodes.clear();
@@ -85,6 +86,7 @@ export const drawWaiting = () => {
     nodes.set(`${now.id} ${now.seq}`, shownCard);
     shownCard.id = `waiting-${now.id}`; // the chat may hold the same card
     shownCard.tabIndex = -1;
+    shownCard.dataset.gate = next;
   }
   const rest = open.filter((it) => it !== now);
   const done = decided();
@@ -98,7 +100,7 @@ export const drawWaiting = () => {
         desk.length ? section("At the desk", desk.map(walk)) : null),
       done.length ? section("Decided", done.map(over)) : null),
   ]);
-  if (had && shownCard) shownCard.focus({ preventScroll: true });
+  if (held && shownCard) ((same && sameIn(shownCard, held)) || shownCard).focus({ preventScroll: true });
 };
 
 const keys = () => {
@@ -150,7 +152,7 @@ export const step = (by) => {
 /** A key of the queue presses the button that says so. */
 export const press = (name) => {
   const gate = page.querySelector(".gate");
-  const button = /^[1-9]$/.test(name) ? gate?.querySelector(`[data-key="${name}"]`) : gate?.querySelector(`[data-act="${name}"]`);
+  const button = /^[1-9]$/.test(name) ? gate?.querySelector(`[data-key="${name}"]`) : gate?.querySelector(`[data-act="${name}"]`) ?? (name === "approve" ? gate?.querySelector('[data-act="submit"]') : null);
   if (button) button.click();
   else if (name === "approve") gate?.querySelector(".confirm input")?.focus();
 };

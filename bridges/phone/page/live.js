@@ -1,5 +1,5 @@
 // The connection: live, coming back, or away; always true. It continues from the last change seen.
-import { get, model, apply, load, Refused } from "./model.js";
+import { get, model, apply, changed, load, Refused } from "./model.js";
 import { clock } from "./dom.js";
 
 const SILENT = 40_000; // two heartbeats and a half
@@ -57,6 +57,12 @@ const follow = (mine) => {
     heard();
   });
   stream.addEventListener("beat", heard);
+  stream.addEventListener("health", ({ data }) => {
+    if (mine !== attempt) return;
+    model.health = JSON.parse(data);
+    heard();
+    changed();
+  });
   stream.addEventListener("anew", () => {
     if (mine !== attempt) return;
     model.cursor = null;
@@ -78,11 +84,13 @@ const again = (failed) => {
   show();
 };
 
+const ill = () => (model.health ? `Vigie cannot write to its disk. What you write is kept on this phone. (${model.health})` : null);
+
 const words = () => {
   if (state.out) return ["off", "Signed out", "You are signed out here. What you write is kept on this phone; sign in again to send it."];
   if (state.kind === "live") {
     const quiet = Math.round((Date.now() - state.heard) / 1000);
-    return ["", quiet > 20 ? `Live, ${quiet} s ago` : "Live", null];
+    return ["", quiet > 20 ? `Live, ${quiet} s ago` : "Live", ill()];
   }
   if (!state.heard && state.tries === 0) return ["late", "Connecting", null];
   if (navigator.onLine === false || Date.now() - state.since > AWAY) {
@@ -103,7 +111,7 @@ const show = () => {
   }
   for (const bar of document.querySelectorAll("[data-conn-bar]")) {
     bar.hidden = !long;
-    bar.className = `conn-bar ${look === "off" ? "off" : ""}`.trim();
+    bar.className = `conn-bar ${look === "off" || look === "" ? "off" : ""}`.trim();
     set(bar, long ?? "");
     if (state.out && !bar.querySelector("a")) {
       const a = document.createElement("a");

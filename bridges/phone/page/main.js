@@ -2,9 +2,10 @@
 import { connect, isLive, onLive } from "./live.js";
 import { chatKey, closeChat, focusWriter, linkTo, openChat, redraw, refreshChat, seen } from "./chat.js";
 import { drawStrips, drawThreads, drawWaiting, press, step } from "./lists.js";
-import { MAIN, cardOf, keyOf, model, onChange } from "./model.js";
+import { MAIN, belongs, cardOf, model, onChange } from "./model.js";
 import { flush, reconcile, settled } from "./outbox.js";
 import { summary } from "./message.js";
+import { newSession } from "./commands.js";
 import { announce } from "./dom.js";
 
 const $ = (id) => document.getElementById(id);
@@ -82,14 +83,14 @@ const ring = async (message) => {
   const { what } = message;
   if (what.kind !== "post" || what.level !== "ring" || rung.has(message.id) || message.edited) return;
   rung.add(message.id);
-  const chat = keyOf(message.thread);
-  if (chat !== chatKey() || view().name !== "chat") announce(summary(message));
+  if (!chatKey() || !belongs(message, chatKey()) || view().name !== "chat") announce(summary(message));
   if (!document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
   const options = { body: summary(message), tag: cardOf(message)?.gate ?? message.id, icon: "/assets/icon.svg" };
   const worker = await navigator.serviceWorker?.getRegistration("/phone");
   if (worker) worker.showNotification("Vigie", options);
   else new Notification("Vigie", options);
 };
+$("new").addEventListener("click", () => newSession(() => { location.hash = linkTo(MAIN); }));
 const notify = $("notify");
 if ("Notification" in window && Notification.permission === "default" && isSecureContext) {
   notify.hidden = false;
@@ -109,7 +110,7 @@ $("skip").addEventListener("click", (event) => {
 });
 
 addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
   const name = event.key.toLowerCase();
   if (name === "/") {
     if (view().name === "chat") focusWriter();

@@ -4,24 +4,38 @@ import { blocks } from "./rich.js";
 import { card } from "./card.js";
 import { model, newId, post, MAIN, keyOf } from "./model.js";
 
-/** `act`: reply(message), edit(message), retry(client), drop(client), again(message), open(id). */
-export const message = (message, act) => {
+/** `act`: reply(message), edit(message), retry(client), drop(client), again(message), open(id).
+    `view` is the chat it is shown in: the main chat says whose thread each message is of. */
+export const message = (message, act, view) => {
   const { what } = message;
-  if (what.kind === "notice") return el("p", { class: "note", id: message.id }, icon("i-warn"), " ", said(what.text));
-  if (what.kind === "text") return text(message, act);
+  const session = view === MAIN ? sessionOf(message) : null;
+  if (what.kind === "notice") return el("p", { class: "note", id: message.id }, icon("i-warn"), " ", session ? thread(message, session) : null, session ? " " : null, said(what.text));
+  if (what.kind === "text") return text(message, act, view);
   const { body, level, from } = what;
   if (body.body === "card") return card(message, act);
+  if (body.body === "progress" && body.ended != null) {
+    return el("p", { class: "note", id: message.id, dir: "auto" }, from ? (session === from ? thread(message, from) : key(from)) : null, from ? " " : null, said(body.ended));
+  }
   if (level === "log" && body.body === "text" && body.buttons.length === 0) {
-    return el("div", { class: "note", id: message.id }, from ? key(from) : null, from ? " " : null, ...blocks(body.text));
+    const about = from ?? session;
+    return el("div", { class: "note", id: message.id }, about ? (session === about ? thread(message, session) : key(about)) : null, about ? " " : null, ...blocks(body.text));
   }
   const wide = body.body !== "text" || body.buttons.length > 0 || body.text.some((node) => node.node === "styled" && node.style.pre);
   const node = el("article", { class: `msg ${wide ? "wide" : ""}`.trim(), id: message.id, "aria-label": `From ${from ?? "Vigie"}` },
-    el("p", { class: "from" }, from ? key(from) : el("b", {}, "Vigie"), time(message.at, clock(message.at)),
+    el("p", { class: "from" }, ...sender(message, from, session), time(message.at, clock(message.at)),
       message.edited && body.body === "text" ? "edited" : null,
       body.part ? `part ${body.part.number} of ${body.part.of}` : null),
     bubble(message, body, act));
   tools(node, message, act);
   return node;
+};
+
+const sessionOf = (it) => model.threads.get(keyOf(it.thread))?.session ?? null;
+/** A session's key in the main chat, which leads to its thread. */
+const thread = (it, session) => el("a", { class: "way", href: `#/chat/${encodeURIComponent(it.thread)}` }, key(session));
+const sender = (it, from, session) => {
+  const by = from ? (from === session ? thread(it, from) : key(from)) : el("b", {}, "Vigie");
+  return session && from !== session ? [by, thread(it, session)] : [by];
 };
 
 const bubble = (message, body, act) => {
@@ -38,7 +52,6 @@ const bubble = (message, body, act) => {
 const size = (bytes) => (bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
 const progress = (message, body) => {
-  if (body.ended != null) return el("div", { class: "bubble" }, el("p", { dir: "auto" }, said(body.ended)));
   const steps = body.lines.map((line, index) => {
     const current = index === body.lines.length - 1;
     return el("li", current ? { "aria-current": "step" } : {}, icon(current ? "i-disk" : "i-tick", ""), el("span", { dir: "auto" }, said(line)));
@@ -69,12 +82,25 @@ const RECONSIDER = 4000; // ms
 export const tap = async (message, action, others, event) => {
   const say = line(others[0].closest(".gate, .bubble"));
   if (mayMiss(event)) return say("The page moved just now. Tap again if you meant this.", true);
-  const free = () => { for (const button of others) button.disabled = false; };
-  for (const button of others) button.disabled = true;
-  say("Sending…");
+  const box = event?.currentTarget;
+  const quiet = box?.ariaPressed != null;
+  const free = () => {
+    for (const button of others) {
+      button.disabled = false;
+      button.removeAttribute("aria-busy");
+    }
+  };
+  // A box can be ticked while another one is on its way.
+  if (quiet) box.setAttribute("aria-busy", "true");
+  else for (const button of others) button.disabled = true;
+  if (!quiet) say("Sending…");
   try {
     const { taken, notice } = await post("tap", { client: newId(), message: message.id, action });
-    say(notice ?? (taken ? "Sent." : "Stored; Vigie takes it in a moment."));
+    const says = notice ?? (taken ? "Sent." : "Stored; Vigie takes it in a moment.");
+    // A box that is ticked shows that itself, in a new card; a line would move the next one from
+    // under the thumb.
+    if (quiet) setTimeout(() => { if (box.isConnected) say(says); }, RECONSIDER);
+    else say(says);
     // What can still be done, the next state of the message says; without one it was not this.
     if (action.action === "choose") free();
     else setTimeout(free, RECONSIDER);
@@ -102,16 +128,25 @@ const quoted = (message, act) => {
 
 const ADDRESS = /^\s*[[［]([^\]］\n]{1,200})[\]］]\s*/u;
 
-const text = (message, act) => {
+const text = (message, act, view) => {
   const { what } = message;
-  const to = keyOf(message.thread) === MAIN ? ADDRESS.exec(what.text) : null;
+  const { to, words } = addressed(message, what.text, view, what.mark?.targets);
   const node = el("article", { class: `msg ${what.mine ? "mine" : ""}`.trim(), id: message.id, "aria-label": `From ${what.mine ? "you" : what.name}` },
     what.mine ? null : el("p", { class: "from" }, el("b", {}, said(what.name)), time(message.at, clock(message.at))),
     el("div", { class: "bubble" }, quoted(message, act),
-      el("p", { class: "lines", dir: "auto" }, to ? el("span", { class: "to" }, said(to[1])) : null, to ? " " : null, said(to ? what.text.slice(to[0].length) : what.text))),
+      el("p", { class: "lines", dir: "auto" }, ...to, said(words))),
     what.mine ? receipt(message, act) : null);
   tools(node, message, act);
   return node;
+};
+
+/** Whom a text is for: its prefix, or in the main chat what its thread and its receipt say. */
+const addressed = (it, text, view, targets = []) => {
+  const prefix = ADDRESS.exec(text);
+  // A command names its session itself.
+  const known = text.startsWith("/") ? [] : targets;
+  const to = prefix?.[1] ?? (view === MAIN ? (sessionOf(it) ?? known.join(", ")) : "");
+  return { to: to ? [el("span", { class: "to" }, said(to)), " "] : [], words: prefix ? text.slice(prefix[0].length) : text };
 };
 
 const row = (look, mark, ...words) => el("p", { class: `receipt ${look}`.trim() }, icon(mark, ""), " ", el("span", {}, ...words));
@@ -134,13 +169,14 @@ const receipt = (message, act) => {
 };
 
 /** A message that is not on Vigie's disk yet. */
-export const unsent = (entry, act, live) => {
+export const unsent = (entry, act, live, view) => {
+  const { to, words } = addressed(entry, entry.text, view);
   const state = entry.failed
     ? row("failed", "i-warn", "not sent: ", said(entry.failed), ". ", small("Try again", () => act.retry(entry.client)), " ", small("Take back", () => act.drop(entry)))
     : entry.state === "stored" ? row("", "i-tick", "stored ", time(entry.at, clock(entry.at)))
-    : row("", "i-clock", live ? "sending" : "kept on this phone, no connection");
+    : row("", "i-clock", !live ? "kept on this phone, no connection" : model.health ? "kept on this phone until Vigie can write" : "sending");
   return el("article", { class: "msg mine", "aria-label": "From you, not sent yet" },
-    el("div", { class: "bubble" }, el("p", { class: "lines", dir: "auto" }, said(entry.text))), state);
+    el("div", { class: "bubble" }, el("p", { class: "lines", dir: "auto" }, ...to, said(words))), state);
 };
 
 /** Reply, copy, edit: under a mouse at once, on a phone after a tap; by Tab always. */

@@ -5,6 +5,7 @@ export const model = {
   person: null,
   limit: 16000,
   cursor: null,
+  health: null, // why Vigie cannot write just now
   threads: new Map(), // by thread key
   messages: new Map(), // by id: whatever was shown or waits
   logs: new Map(), // by thread key: { ids, older }, for chats that were opened
@@ -18,6 +19,9 @@ export const changed = (what = {}) => listeners.forEach((listener) => listener({
 
 export const keyOf = (thread) => thread ?? MAIN;
 export const threadOf = (key) => (key === MAIN ? null : key);
+/** The main chat shows everything; a session's thread only its own. */
+export const belongs = (it, key) => key === MAIN || keyOf(it.thread) === key;
+const logsOf = (message) => (message.thread ? [MAIN, message.thread] : [MAIN]).map((key) => model.logs.get(key)).filter(Boolean);
 /** Order within the log. */
 export const number = (id) => Number(id.slice(id.lastIndexOf("-") + 1));
 
@@ -62,7 +66,7 @@ export const newId = () => [...crypto.getRandomValues(new Uint8Array(12))].map((
 export const load = async () => {
   const state = await get("state");
   const opened = [...model.logs.keys()];
-  Object.assign(model, { person: state.person, limit: state.text_limit, cursor: state.cursor });
+  Object.assign(model, { person: state.person, limit: state.text_limit, cursor: state.cursor, health: state.health });
   model.threads = new Map(state.threads.map((thread) => [keyOf(thread.id), thread]));
   model.messages = new Map();
   model.logs = new Map();
@@ -76,20 +80,20 @@ export const load = async () => {
 export const apply = (changes) => {
   const fresh = keep(changes.messages);
   for (const message of fresh) {
-    const log = model.logs.get(keyOf(message.thread));
-    if (log && number(message.id) > number(log.ids.at(-1) ?? "-0")) log.ids.push(message.id);
+    for (const log of logsOf(message)) if (number(message.id) > number(log.ids.at(-1) ?? "-0")) log.ids.push(message.id);
   }
   for (const thread of changes.threads) model.threads.set(keyOf(thread.id), thread);
   model.cursor = changes.cursor;
+  model.health = changes.health;
   if (fresh.length || changes.threads.length) changed({ messages: fresh });
 };
 
 const keep = (messages) => {
   const fresh = messages.filter((message) => !(model.messages.get(message.id)?.seq >= message.seq));
   for (const message of fresh) {
-    const key = keyOf(message.thread);
     // Of chats that nobody opened, only what waits or waited is of use.
-    if (card(message) || model.logs.has(key) || model.opening.has(key)) model.messages.set(message.id, message);
+    const opening = [...model.opening].some((key) => belongs(message, key));
+    if (card(message) || opening || logsOf(message).length) model.messages.set(message.id, message);
   }
   return fresh.sort((a, b) => number(a.id) - number(b.id));
 };
@@ -103,7 +107,7 @@ export const openLog = async (key) => {
   const ids = new Set(page.messages.map((message) => message.id));
   const newest = number(page.messages.at(-1)?.id ?? "-0");
   for (const message of model.messages.values()) {
-    if (keyOf(message.thread) === key && number(message.id) > newest) ids.add(message.id);
+    if (belongs(message, key) && number(message.id) > newest) ids.add(message.id);
   }
   model.logs.set(key, { ids: [...ids].sort((a, b) => number(a) - number(b)), older: page.older });
 };
@@ -120,8 +124,10 @@ export const older = async (key) => {
 export const trim = (key, count) => {
   const log = model.logs.get(key);
   if (!log || log.ids.length <= count) return false;
-  for (const id of log.ids.splice(0, log.ids.length - count)) if (!card(model.messages.get(id))) model.messages.delete(id);
   log.older = true;
+  const gone = log.ids.splice(0, log.ids.length - count);
+  const shown = new Set([...model.logs.values()].flatMap(({ ids }) => ids)); // the other view may hold them
+  for (const id of gone) if (!shown.has(id) && !card(model.messages.get(id))) model.messages.delete(id);
   return true;
 };
 

@@ -1,6 +1,6 @@
 // What was written and is not yet on Vigie's disk. It survives a reload and goes out in order, each
 // with its own id, so that a second try is never a second message.
-import { model, post, changed, newId, keyOf } from "./model.js";
+import { model, post, changed, newId, belongs } from "./model.js";
 
 let memory = [];
 let kept = true;
@@ -28,7 +28,7 @@ const write = (entries) => {
 };
 const change = (client, edit) => write(outbox().map((entry) => (entry.client === client ? { ...entry, ...edit } : entry)));
 
-export const pending = (key) => outbox().filter((entry) => keyOf(entry.thread) === key);
+export const pending = (key) => outbox().filter((entry) => belongs(entry, key));
 export const drop = (client) => write(outbox().filter((entry) => entry.client !== client));
 
 export const send = (thread, text, replyTo) => {

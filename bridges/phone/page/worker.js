@@ -20,7 +20,7 @@ addEventListener("fetch", (event) => {
   const { request } = event;
   const { pathname } = new URL(request.url);
   if (request.method !== "GET") return;
-  if (request.mode === "navigate" && pathname === "/phone") {
+  if (request.mode === "navigate" && ["/phone", "/phone/"].includes(pathname)) {
     event.respondWith(fetch(request).catch(() => caches.match(OFFLINE)));
   } else if (KEPT.includes(pathname)) {
     event.respondWith(fetch(request).catch(() => caches.match(pathname)));

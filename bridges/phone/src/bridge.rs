@@ -83,6 +83,8 @@ pub struct PhoneBridge {
     pub(crate) arrived: watch::Sender<u64>,
     /// Counts up with each update that is taken or refused.
     pub(crate) settled: watch::Sender<u64>,
+    /// Why Vigie cannot write to its disk, while it cannot.
+    pub(crate) ill: watch::Sender<Option<String>>,
     /// Held by the one who listens.
     pub(crate) hearing: Mutex<()>,
     pub(crate) live: Arc<Semaphore>,
@@ -102,9 +104,19 @@ impl PhoneBridge {
             seq: watch::Sender::new(0),
             arrived: watch::Sender::new(0),
             settled: watch::Sender::new(0),
+            ill: watch::Sender::new(None),
             hearing: Mutex::new(()),
             live: Arc::new(Semaphore::new(LIVE_PAGES)),
         }))
+    }
+
+    /// Tells all open pages that Vigie cannot write to its disk and why, or with `None` that it can
+    /// again. Kept in memory only: a disk that takes nothing would not take this either. Meanwhile
+    /// no update is set aside, however often it is refused.
+    pub fn health(&self, reason: Option<String>) {
+        if *self.ill.borrow() != reason {
+            self.ill.send_replace(reason);
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {

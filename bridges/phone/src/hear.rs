@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 use vigie_core::bridge::{Accepted, Heard, Inbox, Lost, NotAccepted};
 
 use crate::{
@@ -12,6 +12,10 @@ use crate::{
 
 /// An inbox that takes longer to write one thing down is in trouble: it counts as a refusal.
 const ACCEPT: Duration = Duration::from_secs(30);
+
+/// While Vigie cannot write, an update comes again as if it had been refused so often: rarely enough
+/// to leave the disk alone, soon enough if nobody tells that it is well again.
+const WHILE_ILL: u32 = 2;
 
 impl PhoneBridge {
     /// Runs until `stop`.
@@ -37,9 +41,11 @@ impl PhoneBridge {
                 taken = accept(inbox, heard) => taken,
             };
             if let Some(wait) = self.settle(id, taken).await.map_err(|e| lost(&e))? {
+                let mut ill = self.ill.subscribe();
                 tokio::select! {
                     () = stop.cancelled() => return Ok(()),
                     () = tokio::time::sleep(wait) => {}
+                    _ = ill.changed() => {} // the disk has room again: no need to wait
                 }
             }
         }
@@ -61,17 +67,27 @@ impl PhoneBridge {
                 self.store.run(move |db| store::accepted(db, id, &accepted)).await?;
                 None
             }
+            // Not the update's fault, and nothing is written either: our own disk is likely the same.
+            Err(NotAccepted { .. }) if self.ill.borrow().is_some() => {
+                info!(update = id, "an update waits until Vigie can write again");
+                Some(self.retry.after(WHILE_ILL))
+            }
             Err(NotAccepted { reason }) => {
                 let now = self.now_ms();
-                match self.store.run(move |db| store::refused(db, id, &reason, now)).await? {
-                    Refused::Again(times) => {
+                match self.store.run(move |db| store::refused(db, id, &reason, now)).await {
+                    Ok(Refused::Again(times)) => {
                         info!(update = id, times, "an update was refused and comes again");
                         Some(self.retry.after(times))
                     }
-                    Refused::Aside => {
+                    Ok(Refused::Aside) => {
                         warn!(update = id, "an update was refused too often and is set aside");
                         self.changed().await?;
                         None
+                    }
+                    // A full disk refuses the count too; the update itself is still there.
+                    Err(failed) => {
+                        error!(update = id, error = %failed, "a refusal was not counted");
+                        Some(self.retry.after(WHILE_ILL))
                     }
                 }
             }

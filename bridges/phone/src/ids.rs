@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use vigie_core::id::{MessageId, ThreadId};
 
-/// Row number of the main chat where a thread is asked for; threads count from 1.
+/// Row number of the main chat where a thread is asked for; threads count from 1. Messages without
+/// a thread carry it; who reads it reads the messages of all threads.
 pub(crate) const MAIN: i64 = 0;
 
 /// Turns row numbers into ids and back; an id of another log is none of ours.

@@ -47,10 +47,14 @@ async fn a_foreign_page_can_do_nothing() {
         assert_eq!(page.without("x-vigie").post(&path, &body).await.status, 403, "{post}");
         assert_eq!(page.without("content-type").post(&path, &body).await.status, 415, "{post}");
     }
-    let page = page.get("/phone").await;
+    let ines = page;
+    let page = ines.get("/phone").await;
     assert_eq!(page.headers["x-content-type-options"], "nosniff");
     assert_eq!(page.headers["content-security-policy"], vigie_phone::CONTENT_SECURITY_POLICY);
     assert!(page.body.contains("/assets/main.js"));
+    let slash = ines.get("/phone/").await;
+    assert_eq!((slash.status, slash.body), (200, page.body), "`/phone/` is `/phone`");
+    assert_eq!(ines.get("/phone/nowhere").await.status, 404);
     assert_eq!(home.inbox.handed_in(), []);
 }
 
@@ -200,8 +204,8 @@ async fn what_was_read_is_each_persons_own_and_never_goes_back() {
     assert_eq!(ines.post("/phone/api/read", &read(&second)).await.status, 204);
     assert_eq!(ines.post("/phone/api/read", &read(&first)).await.status, 204);
     assert_eq!((unread(&ines).await, unread(&tomas).await), (json!(0), json!(2)));
-    let elsewhere = json!({ "thread": null, "message": first });
-    assert_eq!(ines.post("/phone/api/read", &elsewhere).await.status, 410);
+    let own = home.post(&main_chat(), posts::text("docs", "of no thread")).await;
+    assert_eq!(ines.post("/phone/api/read", &read(&own)).await.status, 410);
 }
 
 #[tokio::test]

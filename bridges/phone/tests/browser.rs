@@ -4,15 +4,13 @@
 
 mod common;
 
-use common::{DEADLINE, Home, main_chat, posts};
-use fantoccini::{Client, ClientBuilder, Locator, elements::Element, key::Key, wd::Capabilities};
-use hyper_util::client::legacy::connect::HttpConnector;
-use serde_json::{Value, json};
-use std::{
-    io::{BufRead, BufReader},
-    process::{Child, Command, Stdio},
+use common::{
+    Home,
+    browser::{Pointer, open},
+    main_chat, posts,
 };
-use tempfile::TempDir;
+use fantoccini::key::Key;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
@@ -22,142 +20,6 @@ use vigie_core::{
     id::MessageId,
     text::{Rich, Span, Style},
 };
-
-/// Tabs a keyboard needs at most until it has been everywhere on a small page.
-const EVERYWHERE: usize = 80;
-
-enum Pointer {
-    Thumb,
-    Mouse,
-}
-
-/// A browser of its own, with a profile that is gone afterwards.
-struct Phone {
-    page: Client,
-    _driver: Driver,
-    _profile: TempDir,
-}
-
-struct Driver(Child);
-
-impl Drop for Driver {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// `None` where no chromedriver is: said, and a failure where one must be.
-async fn open(home: &Home, pointer: Pointer, view: &str) -> Option<Phone> {
-    let spawned = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
-    let Ok(mut driver) = spawned else {
-        let missing = "no `chromedriver` on PATH: install chromium and chromedriver (Debian: \
-            chromium-driver) to run the browser tests";
-        assert!(std::env::var_os("CI").is_none(), "{missing}");
-        say(missing);
-        return None;
-    };
-    let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-    let driver = Driver(driver);
-    let port = lines
-        .map_while(Result::ok)
-        .find_map(|line| {
-            Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned())
-        })
-        .and_then(|port| port.parse::<u16>().ok())
-        .expect("chromedriver tells its port");
-
-    let profile = tempfile::tempdir().unwrap();
-    let touch = matches!(pointer, Pointer::Thumb);
-    let args = [
-        "--headless".into(),
-        "--no-sandbox".into(),
-        "--disable-gpu".into(),
-        "--disable-quic".into(),
-        "--no-first-run".into(),
-        "--disable-background-networking".into(),
-        "--disable-component-update".into(),
-        "--disable-sync".into(),
-        format!("--user-data-dir={}", profile.path().display()),
-    ];
-    let metrics = json!({ "width": 390, "height": 844, "pixelRatio": 1, "touch": touch });
-    let options = json!({ "args": args, "mobileEmulation": { "deviceMetrics": metrics } });
-    let capabilities = Capabilities::from_iter([("goog:chromeOptions".to_owned(), options)]);
-    let page = ClientBuilder::new(HttpConnector::new())
-        .capabilities(capabilities)
-        .connect(&format!("http://127.0.0.1:{port}"))
-        .await
-        .unwrap();
-    page.goto(&format!("http://{}/phone{view}", home.address())).await.unwrap();
-    let phone = Phone { page, _driver: driver, _profile: profile };
-    Some(phone)
-}
-
-#[expect(clippy::print_stderr, reason = "a person should know why nothing was tested")]
-fn say(text: &str) {
-    eprintln!("{text}");
-}
-
-impl Phone {
-    /// Waits until the page shows the words somewhere in the chat, and returns what holds them.
-    async fn shows(&self, words: &str) -> Element {
-        self.find(&format!("//*[contains(normalize-space(.), \"{words}\")][not(*[contains(normalize-space(.), \"{words}\")])]")).await
-    }
-
-    async fn find(&self, xpath: &str) -> Element {
-        match self.page.wait().at_most(DEADLINE).for_element(Locator::XPath(xpath)).await {
-            Ok(element) => element,
-            Err(error) => {
-                panic!(
-                    "{xpath}: {error}; the page shows:\n{}",
-                    self.run("return document.body.innerText").await
-                )
-            }
-        }
-    }
-
-    async fn tap(&self, xpath: &str) {
-        let element = self.find(xpath).await;
-        // What lies under the bars cannot be tapped: as a person does, scroll first.
-        let center = "arguments[0].scrollIntoView({ block: 'center' })";
-        let it = serde_json::to_value(&element).unwrap();
-        self.page.execute(center, vec![it]).await.unwrap();
-        element.click().await.unwrap();
-    }
-
-    async fn write(&self, text: &str) {
-        self.find("//textarea[@id='write']").await.send_keys(text).await.unwrap();
-    }
-
-    async fn press(&self, keys: &str) {
-        self.page.active_element().await.unwrap().send_keys(keys).await.unwrap();
-    }
-
-    /// Tabs on until the focus is where `test` says; a person without a mouse must get there.
-    async fn tab_to(&self, test: &str) {
-        let script = format!("const it = document.activeElement; return Boolean({test})");
-        for _ in 0..EVERYWHERE {
-            if self.run(&script).await == json!(true) {
-                return;
-            }
-            self.press(&char::from(Key::Tab).to_string()).await;
-        }
-        panic!("no way to {test} by Tab");
-    }
-
-    async fn run(&self, script: &str) -> Value {
-        self.page.execute(script, Vec::new()).await.unwrap()
-    }
-
-    /// Runs a script that answers later, by `arguments[0](answer)`.
-    async fn run_until_done(&self, script: &str) -> Value {
-        self.page.execute_async(script, Vec::new()).await.unwrap()
-    }
-
-    async fn close(self) {
-        self.page.close().await.unwrap();
-    }
-}
 
 #[tokio::test]
 async fn a_text_is_taken_and_a_card_is_approved() {
@@ -447,12 +309,7 @@ async fn a_question_is_answered_by_a_choice_and_all_targets_are_large_enough() {
     let heard = home.inbox.accepted(1).await;
     let action = Action::Choose { gate, question: 1, option: 1 };
     assert_eq!(heard[0].what, HeardKind::Tap { message: card, action });
-    // 44 px: the smallest a thumb hits surely (the look's own rule).
-    let small = "return [...document.querySelectorAll('.talk button, .talk a, .talk textarea')]
-        .filter((it) => it.checkVisibility() && !it.closest('.tools') && !it.closest('.box'))
-        .map((it) => [it.textContent, it.getBoundingClientRect().height])
-        .filter(([, height]) => height < 40)";
-    assert_eq!(phone.run(small).await, json!([]));
+    assert_eq!(phone.small_targets().await, json!([]));
     let nameless = "return [...document.querySelectorAll('button, a, input, textarea')]
         .filter((it) => it.checkVisibility() && !it.ariaLabel && !it.textContent.trim() && !it.labels?.length)
         .map((it) => it.className)";

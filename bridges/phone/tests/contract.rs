@@ -61,7 +61,7 @@ async fn what_is_said_shows_in_its_place_and_order() {
         let text = |it: &serde_json::Value| it["what"]["body"]["text"][0]["text"].clone();
         messages.iter().map(text).collect::<Vec<_>>()
     };
-    assert_eq!(words(&page.messages().await), ["one", "two"]);
+    assert_eq!(words(&page.messages().await), ["one", "aside", "two"]);
     let aside = page.get(&format!("/phone/api/messages?thread={thread}")).await.json();
     assert_eq!(words(aside["messages"].as_array().unwrap()), ["aside"]);
 }
@@ -183,10 +183,13 @@ async fn an_update_not_yet_accepted_survives_a_restart_with_its_key() {
     home.begin("127.0.0.1:0".parse().unwrap()).await;
 
     assert_eq!(home.inbox.accepted(1).await, [before]);
+    let page = Client::new(home.address(), "ines");
+    let next = page.send("client-0002", "the next one").await.json();
+    assert_eq!(next["taken"], true, "so what came before it is written down as accepted");
     home.restart().await;
     let page = Client::new(home.address(), "ines");
-    page.send("client-0002", "a later one").await;
-    assert_eq!(home.inbox.accepted(2).await.len(), 2, "and once accepted it does not come again");
+    page.send("client-0003", "a later one").await;
+    assert_eq!(home.inbox.accepted(3).await.len(), 3, "and once accepted it does not come again");
 }
 
 #[tokio::test]

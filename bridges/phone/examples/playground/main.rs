@@ -35,7 +35,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let inbox = Table { heard };
     let person = Person { id: "ines".into(), name: "Inès Caradec".into() };
     let pages = Router::new()
-        .nest("/phone", phone.router().layer(Extension(person)))
+        .nest_service("/phone", phone.router().layer(Extension(person)))
         .nest("/assets", assets_router())
         .route("/", get(|| async { Redirect::to("/phone") }));
     let server = TcpListener::bind(ADDRESS).await?;

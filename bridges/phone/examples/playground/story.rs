@@ -20,6 +20,7 @@ pub(crate) struct Story {
     phone: Arc<PhoneBridge>,
     now: Timestamp,
     deliveries: u128,
+    threads: Vec<(String, Place)>,
     cards: Vec<(Place, MessageId, Post)>,
     progress: Option<(Place, MessageId, Post)>,
 }
@@ -28,7 +29,7 @@ type Told<T = ()> = Result<T, Box<dyn Error>>;
 
 impl Story {
     pub(crate) fn new(phone: Arc<PhoneBridge>, now: Timestamp) -> Self {
-        Self { phone, now, deliveries: 0, cards: Vec::new(), progress: None }
+        Self { phone, now, deliveries: 0, threads: Vec::new(), cards: Vec::new(), progress: None }
     }
 
     pub(crate) async fn begin(&mut self) -> Told {
@@ -57,21 +58,17 @@ impl Story {
             (Lost, Some("exit status 137"), 3000),
         )
         .await?;
-        let main = place(None);
-
         self.say_text(&fares, "PD-281", plain("Merged. 14 files, 2 h 05, $3.12")).await?;
         self.say_text(&seats, "PD-279", plain("Your message is kept and goes first.")).await?;
-        self.say_text(&main, "PD-285", self::answer()).await?;
+        self.say_text(&refunds, "PD-285", self::answer()).await?;
         self.card(&battery, "PD-290", plan()).await?;
-        self.card(&main, "PD-286", question()).await?;
         self.card(&tickets, "PD-286", question()).await?;
-        self.card(&main, "PD-287", deletes()).await?;
         self.card(&import, "PD-287", deletes()).await?;
-        self.progress(&main).await?;
         self.say_text(&guide, "docs", plain("Page 2, Boarding with a car, is translated.")).await?;
-        self.file(&main).await?;
-        self.card(&main, "PD-285", edit()).await?;
-        self.card(&refunds, "PD-285", edit()).await
+        self.file(&refunds).await?;
+        self.card(&tickets, "PD-286", several()).await?;
+        self.card(&refunds, "PD-285", edit()).await?;
+        self.progress(&guide).await
     }
 
     /// What the core would do with it.
@@ -79,29 +76,57 @@ impl Story {
         self.now = now;
         match &heard.what {
             HeardKind::Text { message, text, reply_to, .. } => {
-                let target = "PD-285".parse()?;
-                let stored = Mark::Stored { targets: vec![target], words: None };
+                let (session, thread) = self.target(&heard.place, text);
+                let stored = Mark::Stored { targets: vec![session.parse()?], words: None };
                 self.say(&heard.place, &Say::Mark { message: message.clone(), mark: stored })
                     .await?;
                 let allowed = text.to_lowercase().starts_with("approve");
                 if let (Some(card), true) = (reply_to, allowed || text.starts_with("deny")) {
                     return self.decide(card, if allowed { "Approved" } else { "Denied" }).await;
                 }
-                let taken = Mark::Taken { targets: vec!["PD-285".parse()?], at: now };
+                let taken = Mark::Taken { targets: vec![session.parse()?], at: now };
                 self.say(&heard.place, &Say::Mark { message: message.clone(), mark: taken })
                     .await?;
-                self.say_text(&heard.place, "PD-285", plain(&format!("I read: {text}"))).await
+                self.say_text(&thread, &session, plain("Understood, I do that next.")).await
             }
             HeardKind::Tap { message, action } => match action {
                 Action::Deny { .. } => self.decide(message, "Denied").await,
+                Action::Choose { gate: of, option, .. } if *of == gate(5) => {
+                    self.tick(message, *option).await
+                }
                 Action::Choose { option, .. } => {
                     self.decide(message, &format!("Answered: option {}", option + 1)).await
                 }
+                Action::Submit { .. } => self.decide(message, "Answered").await,
                 Action::Interrupt { .. } => self.end_progress().await,
                 _ => self.decide(message, "Approved").await,
             },
             HeardKind::Edited { .. } | HeardKind::Reaction { .. } => Ok(()),
         }
+    }
+
+    /// By its prefix or its thread; without either it is for the first.
+    fn target(&self, place: &Place, text: &str) -> (String, Place) {
+        let prefix = text.strip_prefix('[').and_then(|text| text.split_once(']'));
+        let named = prefix.map(|(name, _)| name);
+        let found = self.threads.iter().find(|(name, at)| named == Some(name) || at == place);
+        found.or(self.threads.first()).cloned().expect("the story begins with threads")
+    }
+
+    /// Of the question that takes several.
+    async fn tick(&mut self, message: &MessageId, option: usize) -> Told {
+        let Some(at) = self.cards.iter().position(|(_, id, _)| id == message) else {
+            return Ok(());
+        };
+        if let Body::Card(card) = &mut self.cards[at].2.body {
+            let label = &mut card.buttons[option].label;
+            *label = match label.strip_prefix(TICKED) {
+                Some(rest) => format!("{UNTICKED}{rest}"),
+                None => format!("{TICKED}{}", label.trim_start_matches(UNTICKED)),
+            };
+        }
+        let (place, message, post) = self.cards[at].clone();
+        self.say(&place, &Say::Edit { message, post }).await.map(drop)
     }
 
     async fn decide(&mut self, message: &MessageId, verdict: &str) -> Told {
@@ -140,7 +165,7 @@ impl Story {
         let lines = [
             "Page 1, Getting to the harbour",
             "Page 2, Boarding with a car",
-            "Page 3, Winter timetable: translating tables",
+            "Page 3, Winter timetable",
         ];
         let stop = Button {
             label: "Stop".into(),
@@ -204,7 +229,9 @@ impl Story {
             detail: detail.map(Into::into),
             since: self.now - TimeDelta::minutes(minutes),
         };
-        Ok(place(self.say(&place(None), &Say::Thread { thread }).await?.thread))
+        let made = place(self.say(&place(None), &Say::Thread { thread }).await?.thread);
+        self.threads.push((session.into(), made.clone()));
+        Ok(made)
     }
 
     async fn post(&mut self, at: &Place, post: Post) -> Told<MessageId> {
@@ -323,6 +350,29 @@ fn question() -> (TimeDelta, Card) {
     (TimeDelta::minutes(8), card)
 }
 
+const TICKED: &str = "☑ ";
+const UNTICKED: &str = "☐ ";
+
+fn several() -> (TimeDelta, Card) {
+    let mut card = blank(5, "H3RK", CardKind::Question, "asks you");
+    card.content = plain("Which harbours take offline tickets from the first day?");
+    card.buttons = ["☑ Port Isaac", "☐ Saint-Malo", "☐ Lindholm"]
+        .iter()
+        .enumerate()
+        .map(|(option, label)| {
+            let action = Action::Choose { gate: gate(5), question: 0, option };
+            button(label, None, Weight::Plain, action)
+        })
+        .collect();
+    card.buttons.push(button(
+        "Done",
+        None,
+        Weight::Go,
+        Action::Submit { gate: gate(5), question: 0 },
+    ));
+    (TimeDelta::minutes(2), card)
+}
+
 fn deletes() -> (TimeDelta, Card) {
     let mut card =
         blank(3, "K7Q2", CardKind::Permission, "asks to run a command that deletes files");
@@ -357,14 +407,12 @@ fn edit() -> (TimeDelta, Card) {
 const DIFF: &str = "\
 --- a/src/refund/retry.rs
 +++ b/src/refund/retry.rs
-@@ -41,4 +41,7 @@ async fn refund
+@@ -41,3 +41,6 @@ async fn refund
  let key = refund.idempotency_key();
 -let answer = bank.refund(&refund).await?;
--self.store.mark_paid(refund.id).await?;
-+let answer = retry(policy(5), || bank.refund(&refund, &key))
-+    .when(|error| error.is_timeout())
-+    .await?;
-+// The bank answers the same key with the same result.
-+self.store.mark_paid_once(refund.id, &answer).await?;
- Ok(answer)
++let answer = retry(policy(5), || {
++    bank.refund(&refund, &key)
++})
++.await?;
+ self.store.mark_paid(refund.id).await?;
 ";

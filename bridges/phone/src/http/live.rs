@@ -1,5 +1,5 @@
-//! The live stream: every change of the log, from where the page is. Nothing is pushed that is not
-//! in the log, so a page that was away, or a server that was, continues without a gap.
+//! The live stream: every change of the log, from where the page is. Beside whether Vigie can write
+//! at all, nothing is pushed that is not in the log, so a page that was away, or a server that was, continues without a gap.
 
 use axum::{
     extract::{Query, State},
@@ -25,6 +25,7 @@ struct Follower {
     person: Person,
     cursor: String,
     seq: watch::Receiver<i64>,
+    ill: watch::Receiver<Option<String>>,
     _place: OwnedSemaphorePermit,
     step: Step,
 }
@@ -53,8 +54,8 @@ pub(super) async fn live(
     // The browser's own memory of where it was is newer than the address it once asked for.
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let cursor = last.map(str::to_owned).or(query.from).unwrap_or_default();
-    let seq = phone.seq.subscribe();
-    let follower = Follower { phone, person, cursor, seq, _place: place, step: Step::Look };
+    let (seq, ill) = (phone.seq.subscribe(), phone.ill.subscribe());
+    let follower = Follower { phone, person, cursor, seq, ill, _place: place, step: Step::Look };
     Ok(Sse::new(stream::unfold(follower, |mut follower| async move {
         let event = follower.next().await?;
         Some((Ok(event), follower))
@@ -77,6 +78,12 @@ impl Follower {
                         () = stop.cancelled() => return None,
                         changed = self.seq.changed() => {
                             self.step = if changed.is_ok() { Step::Look } else { Step::End };
+                        }
+                        changed = self.ill.changed() => {
+                            if changed.is_ok() {
+                                return Some(self.health());
+                            }
+                            self.step = Step::End;
                         }
                         () = tokio::time::sleep(HEARTBEAT) => return Some(self.beat()),
                     }
@@ -105,6 +112,12 @@ impl Follower {
                 None
             }
         }
+    }
+
+    /// The only thing pushed that is not in the log: it says why the log may be late.
+    fn health(&mut self) -> Event {
+        let ill = self.ill.borrow_and_update().clone();
+        Event::default().event("health").json_data(ill).unwrap_or_else(|_| self.beat())
     }
 
     fn beat(&self) -> Event {

@@ -101,7 +101,8 @@ impl From<ActError> for Refusal {
 }
 
 impl PhoneBridge {
-    /// The page and its requests, to be nested under `/phone`. [`assets_router`] belongs beside it.
+    /// The page and its requests, to be nested under `/phone` with `nest_service`, which lets in
+    /// `/phone/` too (`nest` would not). [`assets_router`] belongs beside it.
     ///
     /// [`assets_router`]: crate::assets_router
     pub fn router(self: &Arc<Self>) -> Router {

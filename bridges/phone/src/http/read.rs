@@ -23,6 +23,7 @@ const LARGEST_PAGE: i64 = 200;
 
 type Bridge = State<Arc<PhoneBridge>>;
 
+/// Without a thread: the main chat, which shows the messages of all threads among its own.
 #[derive(Deserialize)]
 pub(super) struct MessagesQuery {
     thread: Option<ThreadId>,
@@ -106,7 +107,7 @@ pub(super) async fn document(
 
 impl PhoneBridge {
     pub(super) fn viewer<'a>(&'a self, person: &'a Person) -> Viewer<'a> {
-        Viewer { ids: self.store.ids(), person, now: self.now_ms() }
+        Viewer { ids: self.store.ids(), person, now: self.now_ms(), ill: self.ill.borrow().clone() }
     }
 
     /// A cursor of another log, or none, means to start anew.

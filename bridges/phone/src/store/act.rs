@@ -9,7 +9,10 @@ use vigie_core::{
 };
 
 use super::{Content, StoreError, json, next_seq, row};
-use crate::{CHAT, NAME, Person, ids::Ids};
+use crate::{
+    CHAT, NAME, Person,
+    ids::{Ids, MAIN},
+};
 
 /// More than this waiting means that nobody hears us: better to say so than to collect.
 const BACKLOG: i64 = 1000;
@@ -180,7 +183,8 @@ pub(crate) fn again(
     Ok(Done { heard, message })
 }
 
-/// The newest message a person has seen; never goes back.
+/// The newest message a person has seen; never goes back. There is one mark for each thread,
+/// whichever view it was read in: reading the main chat moves the marks of all that were shown there.
 pub(crate) fn mark_read(
     db: &mut Connection,
     ids: &Ids,
@@ -191,15 +195,26 @@ pub(crate) fn mark_read(
     let (Some(thread), Some(message)) = (ids.thread_row(thread), ids.message_row(message)) else {
         return Err(ActError::Gone("this message is not here any more"));
     };
-    let known = "select exists (select 1 from message where id = ?1 and thread = ?2)";
+    let known = "select exists (select 1 from message where id = ?1 and (?2 = 0 or thread = ?2))";
     if !tx.prepare_cached(known)?.query_row(params![message, thread], |row| row.get(0))? {
         return Err(ActError::Gone("this message is not here any more"));
     }
+    let seq = next_seq(&tx)?;
+    let mut changed = 0;
+    if thread == MAIN {
+        // What lies before the main chat's own mark has moved the others already.
+        let others = "insert into read_mark (person, thread, message, seq)
+            select ?1, thread, max(id), ?3 from message
+            where thread <> 0 and id <= ?2 and id > coalesce(
+                (select message from read_mark where person = ?1 and thread = 0), 0)
+            group by thread
+            on conflict do update set message = excluded.message, seq = excluded.seq where excluded.message > message";
+        changed += tx.prepare_cached(others)?.execute(params![person.id, message, seq])?;
+    }
     let upsert = "insert into read_mark (person, thread, message, seq) values (?1, ?2, ?3, ?4)
         on conflict do update set message = excluded.message, seq = excluded.seq where excluded.message > message";
-    let seq = next_seq(&tx)?;
-    let changed = tx.prepare_cached(upsert)?.execute(params![person.id, thread, message, seq])?;
-    if changed == 1 {
+    changed += tx.prepare_cached(upsert)?.execute(params![person.id, thread, message, seq])?;
+    if changed > 0 {
         tx.commit()?; // otherwise nothing is new, and the number is not used up
     }
     Ok(())

@@ -23,6 +23,17 @@ const DECIDED: i64 = 20;
 /// Unread messages that are counted; a page shows more as "99+".
 const UNREAD: i64 = 100;
 
+const UNREAD_IN_ONE: &str = "select count(*) from (select 1 from message
+    where thread = ?1 and id > ?2 and loud = 1 and author is not ?3 limit ?4)";
+
+/// What a person has seen in neither view, of all threads and of the main chat's own. The threads
+/// come first in the join, so that each is looked up from its mark on.
+const UNREAD_IN_ALL: &str = "select count(*) from (
+    select 1 from (select 0 as id union all select id from thread) as own
+    cross join message on message.thread = own.id and message.id > coalesce(
+        (select message from read_mark where person = ?1 and thread = own.id), 0)
+    where loud = 1 and author is not ?1 limit ?2)";
+
 /// Changed messages in one answer.
 const BATCH: i64 = 200;
 
@@ -97,7 +108,8 @@ pub(crate) fn snapshot(db: &mut Connection, person: &str) -> Result<Snapshot, St
     })
 }
 
-/// Up to `limit` messages of a thread before message `before`, or the newest.
+/// Up to `limit` messages before message `before`, or the newest: of one thread, or for the main
+/// chat of all, in the order they came.
 pub(crate) fn page(
     db: &mut Connection,
     thread: i64,
@@ -108,9 +120,13 @@ pub(crate) fn page(
     if !row::thread_exists(&tx, thread)? {
         return Ok(None);
     }
-    let filter = "thread = ?1 and id < ?2 order by id desc limit ?3";
     let before = before.unwrap_or(i64::MAX);
-    let mut messages = shown(&tx, filter, params![thread, before, limit + 1])?;
+    let mut messages = if thread == MAIN {
+        shown(&tx, "id < ?1 order by id desc limit ?2", params![before, limit + 1])?
+    } else {
+        let filter = "thread = ?1 and id < ?2 order by id desc limit ?3";
+        shown(&tx, filter, params![thread, before, limit + 1])?
+    };
     let older = messages.len() > usize::try_from(limit).unwrap_or(usize::MAX);
     if older {
         messages.pop();
@@ -141,6 +157,9 @@ pub(crate) fn changes(
         union select thread from read_mark where person = ?3 and seq > ?1 and seq <= ?2";
     for id in tx.prepare_cached(touched)?.query_map(params![from, seq, person], |row| row.get(0))? {
         threads.insert(id?);
+    }
+    if !threads.is_empty() {
+        threads.insert(MAIN); // its last message and what is unread are those of all
     }
     let threads = summaries(&tx, person, threads)?;
     Ok(Continue::Changes(Changes { seq, messages, threads, more }))
@@ -190,18 +209,23 @@ fn summaries(
         .into_iter()
         .map(|id| {
             let read = reads.remove(&id).unwrap_or(0);
-            let last: Option<i64> = tx
-                .prepare_cached("select max(id) from message where thread = ?1")?
-                .query_row(params![id], |row| row.get(0))?;
+            let last: Option<i64> = if id == MAIN {
+                tx.prepare_cached("select max(id) from message")?.query_row([], |row| row.get(0))?
+            } else {
+                tx.prepare_cached("select max(id) from message where thread = ?1")?
+                    .query_row(params![id], |row| row.get(0))?
+            };
             let last = match last {
                 Some(last) => row::message(tx, last)?,
                 None => None,
             };
-            let count = "select count(*) from (select 1 from message
-                where thread = ?1 and id > ?2 and loud = 1 and author is not ?3 limit ?4)";
-            let unread = tx
-                .prepare_cached(count)?
-                .query_row(params![id, read, person, UNREAD], |row| row.get(0))?;
+            let unread = if id == MAIN {
+                tx.prepare_cached(UNREAD_IN_ALL)?
+                    .query_row(params![person, UNREAD], |row| row.get(0))?
+            } else {
+                tx.prepare_cached(UNREAD_IN_ONE)?
+                    .query_row(params![id, read, person, UNREAD], |row| row.get(0))?
+            };
             Ok(Summary { id, state: thread_state(tx, id)?, last, unread, read })
         })
         .collect()

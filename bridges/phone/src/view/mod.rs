@@ -111,6 +111,8 @@ struct LastView {
 #[derive(Serialize)]
 pub(crate) struct SnapshotView {
     cursor: String,
+    /// Why Vigie cannot write just now.
+    health: Option<String>,
     now: Millis,
     person: Person,
     text_limit: usize,
@@ -128,6 +130,8 @@ pub(crate) struct PageView {
 #[derive(Serialize)]
 pub(crate) struct ChangesView {
     pub(crate) cursor: String,
+    /// Why Vigie cannot write just now.
+    health: Option<String>,
     now: Millis,
     messages: Vec<MessageView>,
     threads: Vec<ThreadView>,
@@ -139,12 +143,15 @@ pub(crate) struct Viewer<'a> {
     pub(crate) ids: &'a Ids,
     pub(crate) person: &'a Person,
     pub(crate) now: i64,
+    /// Why Vigie cannot write just now.
+    pub(crate) ill: Option<String>,
 }
 
 impl Viewer<'_> {
     pub(crate) fn snapshot(&self, snapshot: Snapshot) -> SnapshotView {
         SnapshotView {
             cursor: self.ids.cursor(snapshot.seq),
+            health: self.ill.clone(),
             now: self.now,
             person: self.person.clone(),
             text_limit: TEXT_LIMIT,
@@ -161,6 +168,7 @@ impl Viewer<'_> {
     pub(crate) fn changes(&self, changes: Changes) -> ChangesView {
         ChangesView {
             cursor: self.ids.cursor(changes.seq),
+            health: self.ill.clone(),
             now: self.now,
             messages: self.messages(changes.messages),
             threads: changes.threads.into_iter().map(|thread| self.thread(thread)).collect(),

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+pub(crate) mod browser;
 pub(crate) mod http;
 pub(crate) mod posts;
 
@@ -27,7 +28,7 @@ use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
-    bridge::{Accepted, Bridge, Heard, Inbox, NotAccepted, Place, Post, Said, Say},
+    bridge::{Accepted, Bridge, Heard, Inbox, NotAccepted, Place, Post, Said, Say, SessionLook},
     id::{BridgeName, ChatId, DeliveryId, MessageId, ThreadId},
 };
 use vigie_phone::{CHAT, NAME, Options, Person, PhoneBridge, Retry, assets_router};
@@ -85,7 +86,7 @@ impl Home {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let pages = Router::new()
-            .nest("/phone", phone.router())
+            .nest_service("/phone", phone.router())
             .nest("/assets", assets_router())
             .layer(middleware::from_fn(login));
         let mut tasks = JoinSet::new();
@@ -141,6 +142,12 @@ impl Home {
 
     pub(crate) async fn post(&self, place: &Place, post: Post) -> MessageId {
         self.say(place, Say::Post { post, reply_to: None }).await.message.unwrap()
+    }
+
+    /// A session's thread.
+    pub(crate) async fn thread(&self, session: &str) -> Place {
+        let thread = posts::thread(session, SessionLook::Working);
+        in_thread(self.say(&main_chat(), Say::Thread { thread }).await.thread)
     }
 
     pub(crate) async fn edit(&self, message: &MessageId, post: Post) {
