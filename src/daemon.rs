@@ -17,7 +17,7 @@ use crate::{
     clock::Clock,
     config::{Config, OnOff, Surroundings},
     hold::{ancestry, client},
-    hub::{self, Hands, Hub},
+    hub::{self, Hands, Health, Hub},
     outbox::{Outbox, Sending},
     rules::rules,
     sessions::{Ground, Sessions},
@@ -109,11 +109,14 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     };
     let all_rules = rules(&config, &bridges)?;
     let seed = rand::random();
-    let (hub, _health) =
+    let (hub, health) =
         hub::start(&tasks, store.clone(), all_rules, clock.clone(), seed, hands).await?;
     for bridge in bridges {
         let hub = hub.clone();
         tasks.start("hear", move |stop| hear(bridge, hub, stop));
+    }
+    if let Some(phone) = phone.clone() {
+        tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
     let outside = outside(&hub, &store, ground, phone.as_ref());
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
@@ -209,6 +212,18 @@ fn open_phone(data: &Path, clock: &Clock, tasks: &Tasks) -> Result<Arc<PhoneBrid
         links: Vec::new(),
     };
     PhoneBridge::open(&data.join("phone.db"), options)
+}
+
+/// Tells open pages when we cannot write: no message could, since it would have to be written.
+async fn tell_health(phone: Arc<PhoneBridge>, mut health: Health, stop: CancellationToken) {
+    loop {
+        let reason = health.borrow_and_update().clone();
+        phone.health(reason);
+        tokio::select! {
+            () = stop.cancelled() => return,
+            changed = health.changed() => if changed.is_err() { return },
+        }
+    }
 }
 
 /// Listens to a chat service for as long as we run.
