@@ -99,6 +99,9 @@ fn child() {
     }
     let at = std::env::var(DIE_AT).ok().and_then(|n| n.parse().ok()).unwrap_or(0);
     DEADLY.store(at, Ordering::SeqCst);
+    // A file that may not grow is to be an error here, as a full disk is, and not the end of us.
+    let ignore = nix::sys::signal::SigHandler::SigIgn;
+    unsafe { nix::sys::signal::signal(nix::sys::signal::Signal::SIGXFSZ, ignore) }.unwrap();
     let hook =
         if std::env::var(DIE_WHEN).as_deref() == Ok("after") { hook_after } else { hook_before };
     unsafe { ffi::sqlite3_auto_extension(Some(hook)) };
@@ -260,4 +263,36 @@ async fn a_gate_survives_a_death_before_each_write() {
 async fn a_gate_survives_a_death_after_each_write() {
     let deaths = at_every_write("after", asked_and_answered).await;
     eprintln!("gate, after each write: {deaths} deaths, lost 0, doubled 0");
+}
+
+/// Lets the daemon write files of this many bytes at most, or of any size.
+fn limit_files(home: &Home, bytes: &str) {
+    let pid = home.pid().to_string();
+    let limited = Command::new("prlimit")
+        .args(["--pid", &pid, &format!("--fsize={bytes}:")])
+        .status()
+        .unwrap();
+    assert!(limited.success());
+}
+
+#[tokio::test]
+async fn what_happens_while_the_disk_is_full_is_there_afterwards_and_once() {
+    let mut home = Home::new(start_child);
+    home.configure("");
+    home.up().await;
+    let phone = home.phone().await;
+    let _: Value = home.desk().post("/sessions", &json!({ "name": "PD-285" })).await.unwrap();
+    home.session_is("PD-285", "idle").await;
+    phone.send("message-1", "[PD-285] slow 1").await;
+    phone.marked("message-1", "taken").await;
+    limit_files(&home, "4096");
+    let ill = async || phone.state().await.is_ok_and(|state| state["health"].is_string());
+    until_done(&mut home, async |_| ill().await.then_some(())).await;
+    limit_files(&home, "unlimited");
+    phone.hears("That took 1 s").await;
+    until_done(&mut home, async |_| (!ill().await).then_some(())).await;
+    until_done(&mut home, async |_| phone.try_send("message-2", "[PD-285] stream 2").await.ok())
+        .await;
+    phone.hears("2 lines printed").await;
+    assert_eq!(phone.count("That took 1 s").await, 1);
 }

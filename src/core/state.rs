@@ -10,7 +10,7 @@ use crate::{
     bridge::{Limits, Place},
     command::Kept,
     delivery::{Delivery, Spot, Target},
-    gate::Gate,
+    gate::{Gate, GateState},
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
         ProjectName, PromptId, SessionId, ThreadId,
@@ -169,6 +169,12 @@ pub struct Facts {
 /// the first is committed. Far more than one group commit can hold.
 const RECENT_KEYS: usize = 4096;
 
+/// Gates that are known by code and say who decided; older ones stand in the database.
+const REMEMBERED: usize = 4000;
+
+/// Sent messages that can still be edited.
+const EDITABLE: usize = 20_000;
+
 #[derive(Debug)]
 pub struct State {
     pub rules: Rules,
@@ -179,7 +185,7 @@ pub struct State {
     /// Those pending.
     pub deliveries: BTreeMap<u64, Delivery>,
     /// Which message a delivery became: for edits.
-    pub messages: HashMap<DeliveryId, MessageId>,
+    pub messages: BTreeMap<DeliveryId, MessageId>,
     pub threads: HashMap<(SessionId, BridgeName, ChatId), ThreadId>,
     pub focus: HashMap<(Place, HumanId), SessionId>,
     pub kept: HashMap<HeardId, HeardRow>,
@@ -199,7 +205,7 @@ pub struct State {
 #[derive(Debug, Default)]
 pub struct Found {
     pub rows: Vec<Row>,
-    pub messages: HashMap<DeliveryId, MessageId>,
+    pub messages: BTreeMap<DeliveryId, MessageId>,
     pub next_prompt: u64,
     pub next_delivery: u64,
     /// Rows that do not parse, each a sentence with table, column and id.
@@ -247,6 +253,7 @@ impl State {
             }
             Row::Gate(gate) => {
                 self.gates.insert(gate.id, gate.clone());
+                self.forget_old_gates();
             }
             Row::Delivery(delivery) if delivery.state.is_pending() => {
                 self.deliveries.insert(delivery.number, delivery.clone());
@@ -276,6 +283,25 @@ impl State {
                 };
             }
             Row::Journal(_) => {}
+        }
+    }
+
+    /// Ids sort by age, so the first are the oldest.
+    fn forget_old_gates(&mut self) {
+        if self.gates.len() > REMEMBERED {
+            let settled = |gate: &&Gate| {
+                matches!(gate.state, GateState::Taken { .. } | GateState::Closed { .. })
+            };
+            let oldest = self.gates.values().find(settled).map(|gate| gate.id);
+            oldest.and_then(|id| self.gates.remove(&id));
+        }
+    }
+
+    /// Which message a delivery became; the oldest can no longer be edited.
+    pub fn remember_message(&mut self, delivery: DeliveryId, message: MessageId) {
+        self.messages.insert(delivery, message);
+        if self.messages.len() > EDITABLE {
+            self.messages.pop_first();
         }
     }
 

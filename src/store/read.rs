@@ -3,7 +3,7 @@
 use chrono::DateTime;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::{Serialize, de::DeserializeOwned};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use vigie_core::{
     bridge::{Heard, HeardKind, Place},
     id::MessageId,
@@ -99,13 +99,15 @@ fn rows<T: DeserializeOwned>(
     Ok(())
 }
 
-fn messages(db: &Connection) -> Result<HashMap<vigie_core::id::DeliveryId, MessageId>, StoreError> {
+fn messages(
+    db: &Connection,
+) -> Result<BTreeMap<vigie_core::id::DeliveryId, MessageId>, StoreError> {
     let sql =
         "SELECT id, message FROM delivery WHERE message IS NOT NULL ORDER BY number DESC LIMIT ?1";
     let mut statement = db.prepare(sql)?;
     let pairs = statement
         .query_map([EDITABLE], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-    let mut all = HashMap::new();
+    let mut all = BTreeMap::new();
     for pair in pairs {
         let (id, message) = pair?;
         if let Ok(id) = id.parse() {

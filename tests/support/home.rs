@@ -112,6 +112,10 @@ impl Home {
         }
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.daemon.as_ref().expect("a daemon runs").id()
+    }
+
     pub(crate) fn desk(&self) -> Client {
         Client::new(&self.data())
     }

@@ -77,9 +77,13 @@ impl Phone {
         self.ask("POST", "/phone/api/tap", Some(&body)).await
     }
 
+    pub(crate) async fn state(&self) -> Result<Value, NoAnswer> {
+        self.ask("GET", "/phone/api/state", None).await
+    }
+
     /// Everything the page would show, in the main chat and in all threads.
     pub(crate) async fn try_messages(&self) -> Result<Vec<Value>, NoAnswer> {
-        let state = self.ask("GET", "/phone/api/state", None).await?;
+        let state = self.state().await?;
         let mut all = Vec::new();
         for thread in state["threads"].as_array().into_iter().flatten() {
             let path = match thread["id"].as_str() {

@@ -191,7 +191,7 @@ impl Work<'_> {
 
     fn sent(&mut self, mut delivery: Delivery, said: Said) {
         if let Some(message) = &said.message {
-            self.state.messages.insert(delivery.id, message.clone());
+            self.state.remember_message(delivery.id, message.clone());
         }
         if let (Outgoing::Thread { .. }, Some(thread), Some(session)) =
             (&delivery.what, said.thread, delivery.session)

@@ -33,7 +33,7 @@ pub(super) struct World {
     pub now: Timestamp,
     /// What a database would hold.
     rows: BTreeMap<String, Row>,
-    sent: HashMap<DeliveryId, MessageId>,
+    sent: BTreeMap<DeliveryId, MessageId>,
     /// What the phone shows, in order; edits and marks are applied to it.
     pub shown: Vec<Shown>,
     pub marks: HashMap<MessageId, Mark>,
@@ -128,7 +128,7 @@ impl World {
             ids: Ids::new(7, now),
             now,
             rows: BTreeMap::new(),
-            sent: HashMap::new(),
+            sent: BTreeMap::new(),
             shown: Vec::new(),
             marks: HashMap::new(),
             orders: Vec::new(),
