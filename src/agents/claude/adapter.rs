@@ -80,6 +80,13 @@ impl Source {
         };
     }
 
+    /// A request was answered by us, which no hook tells.
+    fn answered(&mut self) {
+        if let Self::Hooks(status @ Some(Status::Waiting(_))) = self {
+            *status = Some(Status::Busy);
+        }
+    }
+
     fn read(&self) -> (Option<Status>, Option<String>) {
         match self {
             Self::Registry(registry) => {
@@ -113,6 +120,9 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
             Some(order) = io.orders.recv() => {
                 if order.what == OrderKind::End {
                     leave(io.pid);
+                }
+                if matches!(order.what, OrderKind::Answer { .. }) {
+                    source.answered();
                 }
                 machine.order(Instant::now(), order);
             }

@@ -62,6 +62,8 @@ pub(in crate::agents) struct Machine {
     last_taken: Option<String>,
     status: Option<Status>,
     status_since: Instant,
+    /// When a request of the agent was last open with us; its status says so a little longer.
+    asked_us: Option<Instant>,
     first_idle: Option<Instant>,
     desk_typed: Option<Instant>,
     doing: Doing,
@@ -89,6 +91,7 @@ impl Machine {
             last_taken: None,
             status: None,
             status_since: now,
+            asked_us: None,
             first_idle: None,
             desk_typed: None,
             doing: Doing::Starting,
@@ -335,7 +338,11 @@ impl Machine {
     }
 
     fn say_doing(&mut self, now: Instant, screen: &[String]) {
-        let waited = now.duration_since(self.status_since);
+        if !self.requests.is_empty() {
+            self.asked_us = Some(now);
+        }
+        let alone_since = self.asked_us.map_or(self.status_since, |at| at.max(self.status_since));
+        let waited = now.duration_since(alone_since);
         let needs = |why: String| Doing::NeedsDesk { why, screen: screen.to_vec() };
         if self.requests.oldest_unconfirmed().is_some_and(|since| {
             now.duration_since(since) >= CONFIRMED_WITHIN

@@ -3,6 +3,7 @@
 use super::{
     Effect, Work,
     heard::Message,
+    requests::NEAR,
     show,
     slash::{self, Name},
 };
@@ -10,7 +11,8 @@ use crate::{
     agent::{OrderKind, PromptForm},
     bridge::{Level, Mark},
     command::{Refusal, Start},
-    id::{ProjectName, SessionId},
+    id::SessionId,
+    nearest::nearest,
     state::{FocusRow, HeardOutcome, Role, Row},
     text::{Rich, Style},
 };
@@ -139,30 +141,13 @@ impl Work<'_> {
 
     /// `/new NAME [in PROJECT] [with AGENT] [TEXT]`.
     fn slash_new(&mut self, message: &Message, arguments: &str) -> Result<String, Refusal> {
-        let (name, mut rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
-        let mut project: Option<ProjectName> = None;
-        let mut agent = None;
-        loop {
-            let mut words = rest.trim_start().splitn(3, char::is_whitespace);
-            match (words.next(), words.next()) {
-                (Some("in"), Some(named))
-                    if self.state.rules.projects.iter().any(|p| p.name.as_str() == named) =>
-                {
-                    project = Some(ProjectName::new(named));
-                }
-                (Some("with"), Some(named))
-                    if self.state.rules.agents.iter().any(|a| a.as_str() == named) =>
-                {
-                    agent = Some(named.to_owned());
-                }
-                _ => break,
-            }
-            rest = words.next().unwrap_or("");
-        }
+        let (name, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+        let (project, rest) = self.named_by("in", rest, &self.project_names())?;
+        let (agent, rest) = self.named_by("with", rest, &self.agent_names())?;
         let start = Start {
             name: name.trim_matches(['[', ']']).into(),
-            title: String::new(),
-            project: project.map(|p| p.to_string()),
+            title: show::last_words(rest),
+            project,
             agent,
             prompt: None,
         };
@@ -178,6 +163,46 @@ impl Work<'_> {
             )?;
         }
         Ok(format!("{name} starts."))
+    }
+
+    /// `word NAME` at the start of `text`, when NAME is one of `known`; a slip is asked back, since
+    /// it would otherwise become the first words of a prompt.
+    fn named_by<'t>(
+        &self,
+        word: &str,
+        text: &'t str,
+        known: &[String],
+    ) -> Result<(Option<String>, &'t str), Refusal> {
+        let mut words = text.trim_start().splitn(3, char::is_whitespace);
+        let (Some(first), Some(name)) = (words.next(), words.next()) else {
+            return Ok((None, text));
+        };
+        if first != word {
+            return Ok((None, text));
+        }
+        if known.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            return Ok((Some(name.to_owned()), words.next().unwrap_or("")));
+        }
+        let near = nearest(name, known.iter().map(String::as_str), NEAR);
+        if near.is_empty() {
+            return Ok((None, text));
+        }
+        let (name, near) = (name.to_owned(), near.into_iter().map(str::to_owned).collect());
+        Err(if word == "in" {
+            let known =
+                self.state.rules.projects.iter().map(|project| project.name.clone()).collect();
+            Refusal::NoProject { name, known, near }
+        } else {
+            Refusal::NoAgent { name, known: self.state.rules.agents.clone(), near }
+        })
+    }
+
+    fn project_names(&self) -> Vec<String> {
+        self.state.rules.projects.iter().map(|project| project.name.to_string()).collect()
+    }
+
+    fn agent_names(&self) -> Vec<String> {
+        self.state.rules.agents.iter().map(ToString::to_string).collect()
     }
 
     pub(super) fn status_line(&self, id: SessionId) -> String {

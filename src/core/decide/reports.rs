@@ -356,7 +356,7 @@ impl Work<'_> {
         let Some(session) = self.state.sessions.get(&id).cloned() else { return };
         let at = self.now;
         let words = exit_words(how);
-        self.end_turn(id, "ended after");
+        self.end_turn(id, "cut off after");
         let life = match (&session.ending, how) {
             (Some(ending), _) => Life::Ended { at, how: Ended::By { human: ending.by.clone() } },
             (None, ExitStatus::Code { code: 0 }) => Life::Ended { at, how: Ended::Itself },

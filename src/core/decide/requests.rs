@@ -118,7 +118,10 @@ impl Work<'_> {
         let session = Session {
             id: self.ids.make(SessionId::from_parts),
             name,
-            title: start.title.trim().into(),
+            title: match (start.title.trim(), start.prompt.as_deref()) {
+                ("", Some(prompt)) => show::last_words(prompt),
+                (title, _) => title.into(),
+            },
             project: project.name,
             agent,
             cwd: project.path,

@@ -224,6 +224,13 @@ fn the_phone_answers_and_the_answer_counts_once() {
         [Act::Report(AgentEvent::Settled { request, how: Settled::Ours })]
     );
     assert_eq!(answer.try_recv().unwrap()["hookSpecificOutput"]["decision"]["behavior"], "allow");
+    let acts = scene.after(1000);
+    let needs =
+        |act: &Act| matches!(act, Act::Report(AgentEvent::Now { doing: Doing::NeedsDesk { .. } }));
+    assert!(
+        !acts.iter().any(needs),
+        "its status says so a little longer, and nobody is needed: {acts:?}"
+    );
 }
 
 #[test]

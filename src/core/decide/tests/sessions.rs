@@ -256,3 +256,15 @@ fn a_line_that_is_too_long_is_refused_openly() {
     let message = w.writes("[PD-285] one more");
     assert!(w.refused(&message).contains("200 messages waiting"));
 }
+
+#[test]
+fn a_session_is_started_from_the_chat_and_named_after_its_first_words() {
+    let mut w = World::with(&[]);
+    w.writes("/new PD-7 in quay with claude count the ferries");
+    let session = &w.state.sessions[&w.id("PD-7")];
+    assert_eq!((session.agent.as_str(), session.title.as_str()), ("claude", "count the ferries"));
+    assert_eq!(w.state.line_of(w.id("PD-7")).next().unwrap().text, "count the ferries");
+    w.writes("/new PD-8 in quai count again");
+    assert!(w.said("no project is called `quai`. Did you mean quay?"));
+    assert!(w.state.session_named("PD-8").is_none());
+}
