@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{About, Work, gates::Who, given::Given};
+use super::{About, Work, gates::Who, given::Given, show};
 use crate::{
     agent::{Asked, Order, OrderKind, PromptForm},
     answer::{self, Reading},
