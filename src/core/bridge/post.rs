@@ -83,6 +83,8 @@ pub struct Card {
     /// "asks to run a command that deletes files"; the session's name stands before it.
     pub title: String,
     pub opened: Timestamp,
+    /// Denied by itself from then on.
+    pub until: Timestamp,
     /// Exactly what will run, be changed, is asked or is planned, hidden characters made visible.
     pub content: Rich,
     /// A unified diff, for edits; shown beside or instead of `content`.

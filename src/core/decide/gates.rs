@@ -120,6 +120,7 @@ impl Work<'_> {
                 kind: shown.kind,
                 title: shown.title,
                 opened: gate.opened,
+                until: gate.until,
                 content: shown.content,
                 diff: shown.diff,
                 warnings: shown.warnings,
