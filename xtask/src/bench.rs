@@ -1,8 +1,19 @@
 //! `cargo xtask bench`.
 
 use anyhow::Result;
+use std::{env, path::PathBuf, process::Command};
 
-/// Measures what is shipped: the release build.
+/// Measures what is shipped: the release build, program and benchmark from one build.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    crate::run(crate::cargo().args(["run", "--release", "--example", "bench", "--"]).args(args))
+    crate::run(crate::cargo().args([
+        "build",
+        "--release",
+        "--bin",
+        "vigie",
+        "--example",
+        "bench",
+    ]))?;
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    let program = crate::root().join(target).join("release/examples/bench");
+    crate::run(Command::new(program).args(args))
 }
