@@ -14,6 +14,6 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         "bench",
     ]))?;
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    let program = crate::root().join(target).join("release/examples/bench");
+    let program = crate::root().join(target).join("release/vigie-bench");
     crate::run(Command::new(program).args(args))
 }

@@ -90,7 +90,7 @@ struct Memory {
 }
 
 impl Memory {
-    /// Source of the names: proc_pid_smaps(5), whose sums are in `smaps_rollup`, in kB.
+    /// Source of the names: `proc_pid_smaps(5)`, whose sums are in `smaps_rollup`, in kB.
     fn of(pid: u32) -> Result<Self> {
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))
             .context("this system does not say how much memory a process takes")?;

@@ -24,7 +24,7 @@ use std::{
 use table::Figure;
 
 const HELP: &str = "\
-bench [--json] [--folder FOLDER] [PART...]
+vigie-bench [--json] [--folder FOLDER] [PART...]
   PART: commits, latency, flood, start; without any, all of them
   FOLDER: where the throw-away data goes, on the disk that is to be measured
 ";
@@ -110,9 +110,8 @@ fn read(words: &[&str]) -> Result<Asked> {
     Ok(asked)
 }
 
-/// The program that is shipped, from the same build: `target/release/vigie` lies one above us.
+/// The program that is shipped, from the same build.
 fn program_beside(ours: &Path) -> Result<PathBuf> {
-    let found = ours.ancestors().skip(2).take(1).map(|folder| folder.join("vigie"));
-    let found = found.into_iter().find(|file| file.is_file());
+    let found = Some(ours.with_file_name("vigie")).filter(|file| file.is_file());
     found.context("there is no `vigie` beside this program; run `cargo xtask bench`")
 }

@@ -33,7 +33,8 @@ impl Home {
         fs::create_dir_all(&project)?;
         let settings = format!(
             "[web]\nlisten = \"{address}\"\n\n[[human]]\nid = \"ines\"\nname = \"Inès Caradec\"\nrole = \"owner\"\n\n\
-             [[project]]\nname = \"quay\"\npath = {project:?}\n\n{agents}"
+             [[project]]\nname = \"quay\"\npath = {}\n\n{agents}",
+            quoted(&project)
         );
         fs::write(folder.join("config.toml"), settings)?;
         Ok(Self { folder: folder.into(), program: program.into(), address, daemon: None })
@@ -133,6 +134,11 @@ impl Home {
     fn log(&self) -> String {
         fs::read_to_string(self.folder.join("daemon.log")).unwrap_or_default()
     }
+}
+
+/// A path as the configuration writes text.
+pub(crate) fn quoted(path: &Path) -> Value {
+    json!(path.to_string_lossy())
 }
 
 impl Drop for Home {

@@ -17,7 +17,7 @@ use tokio::{
 
 use super::{
     commits,
-    home::{DEADLINE, Home},
+    home::{DEADLINE, Home, quoted},
     page::Page,
     table::{Figure, median, p50_p99},
 };
@@ -34,9 +34,11 @@ pub(crate) async fn measure(folder: &Path, ours: &Path) -> Result<Vec<Figure>> {
     let stamps = Meeting::open().await?;
     let asks = Meeting::open().await?;
     let agents = format!(
-        "[[agent]]\nname = \"stamp\"\nkind = \"shell\"\nprogram = {ours:?}\nargs = [\"stamp\", \"{}\"]\nprompt_ends = \"> \"\n\n\
+        "[[agent]]\nname = \"stamp\"\nkind = \"shell\"\nprogram = {}\nargs = [\"stamp\", \"{}\"]\nprompt_ends = \"> \"\n\n\
          [[agent]]\nname = \"ask\"\nkind = \"demo\"\nargs = [\"{}\"]\n",
-        stamps.address, asks.address
+        quoted(ours),
+        stamps.address,
+        asks.address
     );
     let mut home = Home::new(folder, ours, &agents)?;
     home.up().await?;
