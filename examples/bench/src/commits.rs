@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::json;
 use std::{
     fs::File,
-    io::Write as _,
+    io::{self, Write as _},
     path::Path,
     time::{Duration, Instant},
 };
@@ -33,17 +33,20 @@ pub(crate) async fn measure(folder: &Path) -> Result<Vec<Figure>> {
 }
 
 /// Appends 4 kB and waits for the disk, again and again.
-pub(crate) fn syncs_a_second(folder: &Path, time: Duration) -> Result<f64> {
+fn syncs_a_second(folder: &Path, time: Duration) -> Result<f64> {
     let mut file = File::create(folder.join("syncs"))?;
-    let block = [b'x'; 4096];
     let start = Instant::now();
     let mut count = 0_u32;
     while start.elapsed() < time {
-        file.write_all(&block)?;
-        file.sync_data()?;
+        sync_once(&mut file)?;
         count += 1;
     }
     Ok(f64::from(count) / start.elapsed().as_secs_f64())
+}
+
+pub(crate) fn sync_once(file: &mut File) -> io::Result<()> {
+    file.write_all(&[b'x'; 4096])?;
+    file.sync_data()
 }
 
 async fn events_a_second(store: &Store, writers: u32) -> Result<f64> {

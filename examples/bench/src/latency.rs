@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::{
+    fs::File,
     path::Path,
     time::{Duration, Instant},
 };
@@ -19,18 +20,18 @@ use super::{
     commits,
     home::{DEADLINE, Home, quoted},
     page::Page,
-    table::{Figure, median, p50_p99},
+    table::{Figure, p50_p99},
 };
 
 /// Each way.
 const SAMPLES: usize = 120;
-/// Bare round trips to the same server.
-const ROUND_TRIPS: usize = 2000;
+/// Bare round trips and writes to the disk before each sample, so that all of them meet the machine
+/// in the same state.
+const BARE: usize = 5;
 /// So that samples do not fall into step with anybody's timer.
 const APART: [u64; 5] = [3, 17, 41, 68, 97];
 
 pub(crate) async fn measure(folder: &Path, ours: &Path) -> Result<Vec<Figure>> {
-    let sync_ms = 1000. / commits::syncs_a_second(folder, Duration::from_secs(1))?;
     let stamps = Meeting::open().await?;
     let asks = Meeting::open().await?;
     let agents = format!(
@@ -46,33 +47,55 @@ pub(crate) async fn measure(folder: &Path, ours: &Path) -> Result<Vec<Figure>> {
     let code = link["code"].as_str().context("the desk gives no code")?;
     let mut page = Page::sign_in(home.address, code).await?;
 
-    let mut bare = Vec::new();
-    for _ in 0..ROUND_TRIPS {
-        let start = Instant::now();
-        page.get("/healthz").await?;
-        bare.push(start.elapsed().as_secs_f64() * 1000.);
-    }
-    let (bare_50, bare_99) = p50_p99(&mut bare);
-
-    let (mut there, mut accepted) = into_the_terminal(&home, &mut page, stamps).await?;
-    let mut back = onto_the_page(&home, &mut page, asks).await?;
+    let mut bare = Bare::new(folder)?;
+    let (mut there, mut accepted) = into_the_terminal(&home, &mut page, stamps, &mut bare).await?;
+    let mut back = onto_the_page(&home, &mut page, asks, &mut bare).await?;
     home.down().await?;
 
-    let (there_50, there_99) = p50_p99(&mut there);
-    let (back_50, back_99) = p50_p99(&mut back);
-    let trip = "round trip to /healthz";
-    Ok(vec![
-        Figure::new("page accepts a message, p50", median(&mut accepted), "ms")
-            .against(trip, bare_50),
-        Figure::new("page → bytes in the terminal, p50", there_50, "ms").against(trip, bare_50),
-        Figure::new("page → bytes in the terminal, p99", there_99, "ms").against(trip, bare_99),
-        Figure::new("page → bytes in the terminal, p50", there_50, "ms")
-            .against("one write to the disk", sync_ms),
-        Figure::new("agent's hook → card on the page, p50", back_50, "ms").against(trip, bare_50),
-        Figure::new("agent's hook → card on the page, p99", back_99, "ms").against(trip, bare_99),
-        Figure::new("agent's hook → card on the page, p50", back_50, "ms")
-            .against("one write to the disk", sync_ms),
-    ])
+    let trips = p50_p99(&mut bare.trips);
+    let syncs = p50_p99(&mut bare.syncs);
+    let mut figures = Vec::new();
+    for (what, samples) in [
+        ("page → written down and taken", &mut accepted),
+        ("page → bytes in the terminal", &mut there),
+        ("agent's hook → card on the page", &mut back),
+    ] {
+        let (p50, p99) = p50_p99(samples);
+        for (what, value, trip, sync) in [
+            (format!("{what}, p50"), p50, trips.0, syncs.0),
+            (format!("{what}, p99"), p99, trips.1, syncs.1),
+        ] {
+            figures.push(Figure::new(&what, value, "ms").against("GET /healthz", trip));
+            figures.push(Figure::new(&what, value, "ms").against("4 kB and fdatasync", sync));
+        }
+    }
+    Ok(figures)
+}
+
+/// What everything is compared with, in milliseconds.
+struct Bare {
+    file: File,
+    trips: Vec<f64>,
+    syncs: Vec<f64>,
+}
+
+impl Bare {
+    fn new(folder: &Path) -> Result<Self> {
+        let file = File::create(folder.join("syncs"))?;
+        Ok(Self { file, trips: Vec::new(), syncs: Vec::new() })
+    }
+
+    async fn measure(&mut self, page: &mut Page) -> Result<()> {
+        for _ in 0..BARE {
+            let start = Instant::now();
+            page.get("/healthz").await?;
+            self.trips.push(start.elapsed().as_secs_f64() * 1000.);
+            let start = Instant::now();
+            commits::sync_once(&mut self.file)?;
+            self.syncs.push(start.elapsed().as_secs_f64() * 1000.);
+        }
+        Ok(())
+    }
 }
 
 /// Milliseconds until the bytes came, and until the page was told that they will.
@@ -80,12 +103,14 @@ async fn into_the_terminal(
     home: &Home,
     page: &mut Page,
     meeting: Meeting,
+    bare: &mut Bare,
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     home.open_session("PD-285", "stamp").await?;
     let mut agent = meeting.agent().await?;
     let (mut there, mut accepted) = (Vec::new(), Vec::new());
     for number in 0..SAMPLES {
         home.session_is("PD-285", &["idle"]).await?;
+        bare.measure(page).await?;
         sleep(Duration::from_millis(APART[number % APART.len()])).await;
         let word = format!("word-{number}");
         let message =
@@ -98,13 +123,19 @@ async fn into_the_terminal(
     Ok((there, accepted))
 }
 
-async fn onto_the_page(home: &Home, page: &mut Page, meeting: Meeting) -> Result<Vec<f64>> {
+async fn onto_the_page(
+    home: &Home,
+    page: &mut Page,
+    meeting: Meeting,
+    bare: &mut Bare,
+) -> Result<Vec<f64>> {
     home.open_session("PD-286", "ask").await?;
     let mut agent = meeting.agent().await?;
     home.session_is("PD-286", &["idle"]).await?;
     let mut live = page.live().await?;
     let mut back = Vec::new();
     for number in 0..SAMPLES {
+        bare.measure(page).await?;
         sleep(Duration::from_millis(APART[number % APART.len()])).await;
         let word = format!("word-{number}.");
         let card = |message: &Value| {
