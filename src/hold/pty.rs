@@ -18,6 +18,12 @@ const WRITES: usize = 64;
 const PIECE: usize = 4096;
 /// Read at once.
 const CHUNK: usize = 64 << 10;
+/// Reads that may be ahead of the screen; with more the program waits, as at any slow terminal. Linux
+/// gives at most 4,095 bytes a read.
+const READ_AHEAD: usize = 16;
+/// Output that the screen follows at once, in bytes: a millisecond or two of work, for whose time
+/// nobody else sees it.
+const FOLLOWED: usize = 32 << 10;
 /// Output that an adapter gets at once, in bytes.
 const ADAPTER_READS: usize = 256 << 10;
 /// Narrower than this no program draws sensibly, wider is no terminal but a mistake.
@@ -129,21 +135,33 @@ fn start_reader(
     recording: Arc<Recording>,
 ) -> io::Result<watch::Receiver<u64>> {
     let (tell, printed) = watch::channel(0);
+    let (parts, read_ahead) = std::sync::mpsc::sync_channel::<Vec<u8>>(READ_AHEAD);
     let read = move || {
         let mut chunk = vec![0; CHUNK];
         loop {
             match reader.read(&mut chunk) {
                 Ok(0) => break,
-                Ok(length) => {
-                    let end = lock(&terminal).feed(&chunk[..length]);
-                    recording.output(&chunk[..length]);
-                    tell.send_replace(end);
-                }
+                Ok(length) if parts.send(chunk[..length].to_vec()).is_err() => break,
+                Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
     };
+    let follow = move || {
+        while let Ok(mut bytes) = read_ahead.recv() {
+            // Whoever looks is woken for what they see: once for all that came meanwhile.
+            while bytes.len() < FOLLOWED
+                && let Ok(more) = read_ahead.try_recv()
+            {
+                bytes.extend(more);
+            }
+            let end = lock(&terminal).feed(&bytes);
+            recording.output(&bytes);
+            tell.send_replace(end);
+        }
+    };
+    thread::Builder::new().name("screen".into()).spawn(follow)?;
     thread::Builder::new().name("reader".into()).spawn(read)?;
     Ok(printed)
 }
