@@ -130,7 +130,7 @@ async fn every_text_arrives_as_it_is() {
             AgentEvent::TurnFailed { kind, .. } => Some(*kind),
             _ => None,
         });
-        assert_eq!(failed.await, FailureKind::Service);
+        assert_eq!(failed.await, FailureKind::Other);
     }
     for text in ["!fail", "/exit"] {
         let prompt = session.prompt(text).await;

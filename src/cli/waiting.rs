@@ -24,7 +24,10 @@ fn words(out: &Out, gates: &[GateShape]) -> String {
 fn card(out: &Out, gate: &GateShape) -> String {
     let title = format!("{}  {} {}", gate.code, gate.session, plain::line(&gate.title));
     let mut lines = vec![format!("{}  {}", out.ink(Ink::Wait, &title), out.when(gate.opened))];
-    lines.extend(indented(&gate.content));
+    // A question's text and options stand below, with what is answered so far.
+    if gate.questions.is_empty() {
+        lines.extend(indented(&gate.content));
+    }
     lines.extend(gate.diff.iter().flat_map(|diff| indented(diff)));
     let warning = |text: &String| format!("  {}", out.ink(Ink::Bad, &plain::line(text)));
     lines.extend(gate.warnings.iter().map(warning));

@@ -2,11 +2,13 @@
 //! signed in; and the headers that every answer carries.
 
 use axum::{
+    body::{Body, HttpBody as _},
     extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use futures_util::StreamExt as _;
 use std::{net::SocketAddr, sync::Arc};
 use tracing::warn;
 
@@ -119,8 +121,24 @@ pub(super) async fn signed_in(
     if let Some(phone) = &app.outside.phone {
         (phone.person)(&caller, request.extensions_mut());
     }
+    let way = caller.way.clone();
     request.extensions_mut().insert(caller);
-    next.run(request).await
+    let response = next.run(request).await;
+    match way {
+        Way::Login(id) => while_signed_in(app, id, response),
+        Way::Desk => response,
+    }
+}
+
+/// What is still being told to a device ends when its login does.
+fn while_signed_in(app: App, id: String, response: Response) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response; // told in one go
+    }
+    response.map(|body| {
+        let over = Box::pin(async move { app.logins.over(&id).await });
+        Body::from_stream(body.into_data_stream().take_until(over))
+    })
 }
 
 /// A page sends to the login; a program reads why.

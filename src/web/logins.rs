@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, RwLock},
     time::Duration,
 };
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use vigie_core::{Timestamp, id::HumanId};
 
 use super::{
@@ -38,6 +38,8 @@ pub(super) struct Logins {
     rows: RwLock<Arc<Vec<Row>>>,
     /// Held from reading the rows until their successor is on disk.
     writing: Mutex<()>,
+    /// Counts the changes of `rows`.
+    changes: watch::Sender<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,7 +87,12 @@ impl Logins {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
             Err(source) => return Err(LoginsError::Read { file, source }),
         };
-        Ok(Self { file, rows: RwLock::new(Arc::new(rows)), writing: Mutex::new(()) })
+        Ok(Self {
+            file,
+            rows: RwLock::new(Arc::new(rows)),
+            writing: Mutex::new(()),
+            changes: watch::Sender::new(0),
+        })
     }
 
     /// Signs a device in and returns the secret for its cookie; it is on disk by then.
@@ -148,6 +155,16 @@ impl Logins {
         Ok(true)
     }
 
+    /// Resolves when that login is over.
+    pub(super) async fn over(&self, id: &str) {
+        let mut changes = self.changes.subscribe();
+        while self.rows().iter().any(|row| row.id == id) {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
     pub(super) fn list(&self) -> Vec<LoginShape> {
         let shape = |row: &Row| LoginShape {
             id: row.id.clone(),
@@ -175,6 +192,7 @@ impl Logins {
             .unwrap_or_else(|error| Err(io::Error::other(error)))
             .map_err(|source| LoginsError::Write { file: self.file.clone(), source })?;
         *self.rows.write().expect("nothing panics while it holds the logins") = rows;
+        self.changes.send_modify(|changes| *changes += 1);
         Ok(())
     }
 }

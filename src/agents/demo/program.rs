@@ -339,7 +339,7 @@ impl Program {
             Outcome::Failed(why) => {
                 self.lines.push(format!("● {why}"));
                 self.draw();
-                let fields = json!({ "error": "server_error", "last_assistant_message": why });
+                let fields = json!({ "error": "unknown", "last_assistant_message": why });
                 self.hooks.tell("StopFailure", fields).await;
             }
             Outcome::Interrupted => self.say_interrupted().await,

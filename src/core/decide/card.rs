@@ -86,12 +86,10 @@ pub(super) fn answer_rule(gate: &Gate) -> String {
             format!("Or write: approve {code}, or deny {code} and why.")
         }
         (Asked::Questions { questions }, _) if questions.iter().any(|q| q.multiple) => {
-            "Write the numbers (1, 3), or reply in your own words. Nothing happens until you answer.".into()
+            "Tick and tap Done, write the numbers (1, 3), or reply in your own words.".into()
         }
-        (Asked::Questions { .. }, _) => {
-            "Or reply to this card in your own words. Nothing happens until you answer.".into()
-        }
-        (Asked::Plan { .. }, _) => "Reply to this card to say what should change.".into(),
+        (Asked::Questions { .. }, _) => "Or answer in your own words.".into(),
+        (Asked::Plan { .. }, _) => "Or say in your own words what should change.".into(),
     }
 }
 

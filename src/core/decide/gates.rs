@@ -12,7 +12,7 @@ use super::{
 use crate::{
     agent::{Asked, AtDesk, Decision, OrderKind, Settled},
     answer,
-    bridge::{Body, Card, CardState, Decided, Level, Mark, Post},
+    bridge::{Body, Card, CardKind, CardState, Decided, Level, Mark, Post},
     command::Refusal,
     delivery::{Rank, Target},
     gate::{Answer, Gate, GateState, TooLate},
@@ -266,6 +266,7 @@ impl Work<'_> {
             }
             (GateState::Open | GateState::Answered { .. }, Settled::AtDesk { allowed }) => {
                 closed(match allowed {
+                    _ if gate.shown.kind != CardKind::Permission => "Answered at the desk",
                     AtDesk::Allowed => "Approved at the desk",
                     AtDesk::Denied => "Denied at the desk",
                     AtDesk::Unknown => "Answered at the desk",

@@ -157,6 +157,7 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
         Event::Screen { session, place, lines } => work.screen(session, &place, &lines),
     }
     work.lapse_gates();
+    work.show_late_progress();
     work.hand_prompts();
     work.send_due();
     work.out
@@ -165,7 +166,7 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
 /// When `decide` should be called with a [`Event::Tick`] at the latest.
 pub fn next_deadline(state: &State) -> Option<Timestamp> {
     let gates = state.open_gates().map(|gate| gate.until);
-    gates.chain(outbox::next_due(state)).min()
+    gates.chain(outbox::next_due(state)).chain(reports::next_late_progress(state)).min()
 }
 
 /// One decision being taken.

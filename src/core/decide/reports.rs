@@ -1,16 +1,18 @@
 //! What a session's holder reports.
 
+use chrono::TimeDelta;
 use serde_json::json;
 
 use super::{About, Effect, Work, show};
 use crate::{
+    Timestamp,
     agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
     bridge::{Action, Body, Button, Level, Mark, Place, Post, Progress, Weight},
     delivery::{Rank, Target},
     id::{DeliveryId, PromptId, SessionId, TurnId},
     prompt::{Prompt, PromptState},
     session::{Ended, Life, Session, Turn, exit_words},
-    state::Row,
+    state::{Row, State},
     text::{self, Rich, Style},
 };
 
@@ -19,6 +21,19 @@ const PROGRESS_LINES: usize = 4;
 
 /// Longest progress line; a longer one is one argument's text.
 const PROGRESS_WIDTH: usize = 140;
+
+/// A turn that lasts longer is shown though nothing is told of it, so that it can be stopped.
+const QUIET_TURN: TimeDelta = TimeDelta::seconds(3);
+
+/// When the next turn has to be shown though nothing is told of it.
+pub(super) fn next_late_progress(state: &State) -> Option<Timestamp> {
+    unshown(state).map(|(_, since)| since + QUIET_TURN).min()
+}
+
+fn unshown(state: &State) -> impl Iterator<Item = (SessionId, Timestamp)> {
+    let turns = state.live().filter_map(|session| Some((session.id, session.turn.as_ref()?)));
+    turns.filter(|(_, turn)| turn.shown.is_empty()).map(|(id, turn)| (id, turn.since))
+}
 
 /// Prompts whose late receipt is still understood.
 const UNSURE: usize = 100;
@@ -234,11 +249,16 @@ impl Work<'_> {
     fn foreign_turn(&mut self, id: SessionId, turn: Option<TurnId>, text: &str) {
         self.begin_turn(id, turn);
         let name = self.session_name(id);
+        self.show_foreign_words(id, &format!("At the desk of {name}: "), text);
+    }
+
+    /// The thread shows what the session was told, wherever that was said.
+    pub(super) fn show_foreign_words(&mut self, id: SessionId, whose: &str, text: &str) {
         let words = show::last_words(&text::mask(text).text);
         if !words.is_empty() {
-            let mut rich = Rich::plain(format!("At the desk of {name}: "));
-            rich.push(&words, Some(Style::Italic));
-            self.post_to_session(id, &show::note(Level::Log, rich, vec![]), Rank::Progress);
+            let mut rich = Rich::plain(whose);
+            rich.push(&text::reveal(&words).text.text, Some(Style::Italic));
+            self.post_to_session(id, &show::note(Level::Log, rich, vec![]), Rank::Note);
         }
     }
 
@@ -259,6 +279,13 @@ impl Work<'_> {
         self.show_thread(id);
     }
 
+    pub(super) fn show_late_progress(&mut self) {
+        let late = unshown(self.state).filter(|(_, since)| *since + QUIET_TURN <= self.now);
+        for (id, _) in late.collect::<Vec<_>>() {
+            self.show_progress(id, None);
+        }
+    }
+
     /// One message a turn, edited in place; at its end it becomes one line.
     fn show_progress(&mut self, id: SessionId, ended: Option<String>) {
         let Some(session) = self.state.sessions.get(&id).cloned() else { return };
@@ -273,8 +300,8 @@ impl Work<'_> {
             action: Action::Interrupt { session: id },
         };
         let buttons = if ended.is_some() { vec![] } else { vec![stop] };
-        let body =
-            Body::Progress(Progress { lines: turn.lines, since: turn.since, ended, buttons });
+        let lines = if turn.lines.is_empty() { vec!["working".into()] } else { turn.lines };
+        let body = Body::Progress(Progress { lines, since: turn.since, ended, buttons });
         let post = Post { from: Some(session.name), level: Level::Log, body };
         if turn.shown.is_empty() {
             let shown = self.post_to_session(id, &post, Rank::Progress);
@@ -349,7 +376,9 @@ impl Work<'_> {
         self.end_turn(id, "stopped after");
         let name = self.session_name(id);
         self.journal_session("turn_interrupted", id);
-        self.tell(id, Level::Note, &format!("{name} stopped; its context is kept."), vec![]);
+        let next =
+            if self.state.line_of(id).next().is_some() { " What waits goes in now." } else { "" };
+        self.tell(id, Level::Note, &format!("{name} stopped; its context is kept.{next}"), vec![]);
     }
 
     fn exited(&mut self, id: SessionId, how: ExitStatus, last: &[String]) {

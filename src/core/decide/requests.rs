@@ -234,6 +234,13 @@ impl Work<'_> {
         };
         let id = prompt.id;
         self.put(Row::Prompt(prompt.clone()));
+        if prompt.message.is_none() {
+            self.show_foreign_words(
+                session,
+                &format!("{} at the command line: ", self.state.name_of(by)),
+                text,
+            );
+        }
         let about = About { session: Some(session), gate: None, human: Some(by.clone()) };
         self.journal("prompt_queued", about, json!({ "prompt": id }));
         self.mark_stored(&prompt);

@@ -235,7 +235,7 @@ impl Work<'_> {
         }
     }
 
-    /// Words in a session's thread answer the one question it asks.
+    /// Words to a session answer the one question it asks, or say what to change in its plan.
     fn free_answer(
         &mut self,
         message: &Message,
@@ -243,7 +243,7 @@ impl Work<'_> {
         open: &[GateId],
     ) -> Option<HeardOutcome> {
         let [gate] = open else { return None };
-        let question = matches!(self.state.gates.get(gate)?.ask, Asked::Questions { .. });
+        let question = !matches!(self.state.gates.get(gate)?.ask, Asked::Permission { .. });
         if scope.len() != 1 || !question || !message.can_act() {
             return None;
         }
@@ -362,7 +362,12 @@ impl Work<'_> {
         let button = |label, action| Button { label, detail: None, weight: Weight::Plain, action };
         let mut buttons: Vec<_> = offered
             .into_iter()
-            .map(|session| button(self.session_name(session), Action::SendTo { heard, session }))
+            .map(|session| {
+                let name = self.session_name(session);
+                let label =
+                    if self.is_live(session) { name } else { format!("Resume {name} and send it") };
+                button(label, Action::SendTo { heard, session })
+            })
             .collect();
         if let (Some(name), Some(project)) =
             (start, self.state.rules.projects.first().map(|p| p.name.clone()))
@@ -373,7 +378,14 @@ impl Work<'_> {
         buttons.push(button("Drop it".into(), Action::Drop { heard }));
         self.mark(
             &message.receipt(vec![]),
-            Mark::Kept { why: words.lines().next().unwrap_or_default().into() },
+            Mark::Kept {
+                why: words
+                    .split_inclusive('.')
+                    .next()
+                    .unwrap_or_default()
+                    .trim_end_matches('.')
+                    .into(),
+            },
         );
         let asked = self.post_to_place(
             &message.place,

@@ -329,3 +329,15 @@ fn the_command_line_may_give_a_reason() {
     w.ask(Command::Answer { code, choice: "deny not now".into() }).unwrap();
     assert_eq!(w.decisions()[0].1, Decision::Deny { reason: Some("not now".into()) });
 }
+
+#[test]
+fn words_to_a_session_with_an_open_plan_say_what_to_change() {
+    let mut w = World::with(&["PD-285"]);
+    w.asks("PD-285", "P1", Asked::Plan { plan: "1. do it".into() });
+    w.writes_in("PD-285", "make the second step smaller");
+    assert_eq!(
+        w.decisions()[0].1,
+        Decision::Deny { reason: Some("make the second step smaller".into()) }
+    );
+    assert!(w.handed("PD-285").is_empty());
+}

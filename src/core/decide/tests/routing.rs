@@ -221,7 +221,7 @@ fn a_message_for_a_session_that_ended_is_kept_and_resumes_it() {
     assert!(w.said("thread panicked"));
     let message = w.writes("[PD-285] go on");
     assert!(w.refused(&message).contains("does not run"));
-    w.taps("PD-285");
+    w.taps("Resume PD-285 and send it");
     assert_eq!(w.launched.len(), 2, "it was resumed");
     w.doing("PD-285", Doing::Idle);
     assert_eq!(w.handed("PD-285"), ["go on"]);

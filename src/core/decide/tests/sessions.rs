@@ -82,7 +82,7 @@ fn a_resume_that_fails_is_said_and_nothing_is_sent_elsewhere() {
     w.ask(Command::End { session: "PD-285".into() }).unwrap();
     w.report("PD-285", AgentEvent::Exited { how: ExitStatus::Code { code: 0 }, last: vec![] });
     w.writes("[PD-285] go on with the refactor");
-    w.taps("PD-285");
+    w.taps("Resume PD-285 and send it");
     let last = vec!["No conversation found with session ID: x".into()];
     w.report("PD-285", AgentEvent::Exited { how: ExitStatus::Code { code: 1 }, last });
     assert!(w.said("No conversation found"));
@@ -267,4 +267,26 @@ fn a_session_is_started_from_the_chat_and_named_after_its_first_words() {
     w.writes("/new PD-8 in quai count again");
     assert!(w.said("no project is called `quai`. Did you mean quay?"));
     assert!(w.state.session_named("PD-8").is_none());
+}
+
+#[test]
+fn a_turn_without_a_word_is_shown_after_a_while_and_can_be_stopped() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] slow");
+    w.takes("PD-285");
+    let before = w.shown.len();
+    w.wait(chrono::TimeDelta::seconds(2));
+    assert_eq!(w.shown.len(), before, "a quick turn needs no message of its own");
+    w.wait(chrono::TimeDelta::seconds(2));
+    w.taps("Stop");
+    assert_eq!(interrupts(&w), 1);
+}
+
+#[test]
+fn the_thread_shows_what_the_command_line_told_its_session() {
+    let mut w = World::with(&["PD-285"]);
+    let form = crate::agent::PromptForm::Text;
+    w.ask(Command::Send { session: "PD-285".into(), text: "count the ferries".into(), form })
+        .unwrap();
+    assert!(w.said("Inès Caradec at the command line: count the ferries"));
 }
