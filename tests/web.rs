@@ -337,6 +337,25 @@ async fn a_login_is_listed_and_taken_back_at_the_desk() {
 }
 
 #[tokio::test]
+async fn a_stream_ends_with_its_login() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let logins: Vec<LoginShape> = home.desk().get("/logins").await.unwrap();
+    let stream = TcpStream::connect(home.at).await.unwrap();
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+    let story = async {
+        let request = empty(home.get("/api/v1/events?after=0").header(header::COOKIE, cookie));
+        let told = sender.send_request(request).await.unwrap();
+        assert_eq!(told.status(), StatusCode::OK);
+        let _: Done = home.desk().delete(&format!("/logins/{}", logins[0].id)).await.unwrap();
+        told.into_body().collect().await.unwrap(); // by itself it would never end
+        drop(sender);
+    };
+    let both = futures_util::future::join(story, connection);
+    tokio::time::timeout(Duration::from_secs(10), both).await.expect("the stream ends").1.unwrap();
+}
+
+#[tokio::test]
 async fn a_role_bounds_what_a_login_may_do() {
     let home = Home::start().await;
     let cookie = home.sign_in("tomas").await;
