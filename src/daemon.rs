@@ -91,7 +91,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
         return Err(DaemonError::InsideASession);
     }
     let lock = take(&data)?;
-    make_projects(&config)?;
+    make_projects(&config, &data)?;
     let config = Arc::new(config);
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
@@ -195,8 +195,8 @@ fn take(folder: &Path) -> Result<File, DaemonError> {
 }
 
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.
-fn make_projects(config: &Config) -> Result<(), DaemonError> {
-    for project in config.projects.iter().filter(|_| config.source.is_none()) {
+fn make_projects(config: &Config, data: &Path) -> Result<(), DaemonError> {
+    for project in config.projects.iter().filter(|project| project.path.starts_with(data)) {
         fs::create_dir_all(&project.path)
             .map_err(|source| DaemonError::Folder { folder: project.path.clone(), source })?;
     }

@@ -148,15 +148,46 @@ impl Screen {
 
 /// What happens at the desk.
 #[derive(Clone)]
-pub struct Desk(watch::Receiver<Option<DateTime<Utc>>>);
+pub struct Desk(watch::Receiver<Option<DeskKey>>);
+
+/// What was typed last through a viewer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeskKey {
+    pub at: DateTime<Utc>,
+    pub line: DeskLine,
+}
+
+/// Whether something typed at the desk still stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeskLine {
+    /// Keys without an Enter after them.
+    Open,
+    /// The last of them sent the line or threw it away.
+    Done,
+}
+
+impl DeskLine {
+    /// By the last byte: Enter sends, Ctrl-C and Ctrl-U throw away, Ctrl-D ends.
+    pub fn after(typed: &[u8]) -> Self {
+        match typed.last() {
+            Some(b'\r' | b'\n' | 0x03 | 0x04 | 0x15) => Self::Done,
+            Some(_) | None => Self::Open,
+        }
+    }
+}
 
 impl Desk {
-    pub fn new(last_key: watch::Receiver<Option<DateTime<Utc>>>) -> Self {
+    pub fn new(last_key: watch::Receiver<Option<DeskKey>>) -> Self {
         Self(last_key)
     }
 
     /// When somebody last typed into the session through a viewer.
     pub fn last_key(&self) -> Option<DateTime<Utc>> {
-        *self.0.borrow()
+        self.0.borrow().map(|key| key.at)
+    }
+
+    /// Somebody began a line at the desk and has not sent it.
+    pub fn has_draft(&self) -> bool {
+        self.0.borrow().is_some_and(|key| key.line == DeskLine::Open)
     }
 }

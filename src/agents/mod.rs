@@ -10,7 +10,9 @@ mod io;
 mod requests;
 mod shell;
 
-pub use io::{AgentIo, Desk, HookCall, HookReply, Keys, Printed, Reporter, Screen};
+pub use io::{
+    AgentIo, Desk, DeskKey, DeskLine, HookCall, HookReply, Keys, Printed, Reporter, Screen,
+};
 
 use serde::{Deserialize, Serialize};
 use std::{

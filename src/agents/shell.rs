@@ -214,12 +214,20 @@ impl Shell {
 
     fn shows_prompt(&self) -> bool {
         let quiet = self.last_print.elapsed();
-        let Some(ends) = self.io.spec.prompt_ends.as_deref() else { return quiet >= QUIET };
+        let Some(ends) = self.io.spec.prompt_ends.as_deref() else {
+            return quiet >= QUIET && !self.runs_another();
+        };
         let answered = match &self.state {
             State::Working(turn) => *self.printed.borrow() > turn.from,
             State::Starting | State::Idle => true,
         };
         answered && quiet >= SETTLED && ends_in_prompt(&self.io.screen, ends)
+    }
+
+    /// The shell has put another program into the foreground of its terminal.
+    fn runs_another(&self) -> bool {
+        let own = i32::try_from(self.io.pid).map(Pid::from_raw).ok();
+        foreground(self.io.pid).is_some_and(|group| Some(group) != own)
     }
 
     async fn finish_turn(&mut self) {
@@ -266,7 +274,10 @@ impl Shell {
                 (Clock::system().now() - at).to_std().is_ok_and(|ago| ago < DESK)
             });
         let why = match self.state {
-            _ if typing_at_desk => Held::DeskTyping,
+            // A half-written line would be sent together with what is typed after it.
+            _ if typing_at_desk || self.io.desk.has_draft() => Held::DeskTyping,
+            // It would be the answer to whatever that program asks.
+            State::Idle | State::Working(_) if self.runs_another() => Held::Busy,
             // What printed nothing for a while may be asking something.
             State::Starting if !quiet => Held::Starting,
             State::Working(_) if !quiet => Held::Busy,

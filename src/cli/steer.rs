@@ -1,10 +1,34 @@
 //! `vigie stop`, `end`, `kill` and `resume`: one word each.
 
+use std::path::Path;
+
 use super::{Desk, failure::Failure, plain};
-use crate::web::{client::segment, shapes::Done};
+use crate::{
+    hold::client::kill_folder,
+    web::{
+        client::segment,
+        shapes::{Done, Folder},
+    },
+};
 
 pub(super) async fn run(name: &str, deed: &str, desk: &Desk) -> Result<(), Failure> {
     let path = format!("/sessions/{}/{deed}", segment(name));
-    let done: Done = desk.client.post(&path, &serde_json::json!({})).await?;
+    let done: Done = match desk.client.post(&path, &serde_json::json!({})).await {
+        Err(error) if deed == "kill" && error.is_not_written() => {
+            kill_here(name, desk).await.map_err(|_| error)?
+        }
+        answer => answer?,
+    };
     desk.out.show(&done, |_, done| plain::line(&done.words))
+}
+
+/// An agent that fills the disk can still be killed: its holder needs no row for that. The daemon
+/// reads what became of it when it can write again.
+async fn kill_here(name: &str, desk: &Desk) -> Result<Done, Failure> {
+    let path = format!("/sessions/{}/folder", segment(name));
+    let folder: Folder = desk.client.get(&path).await?;
+    kill_folder(Path::new(&folder.folder)).await.map_err(Failure::outside)?;
+    Ok(Done {
+        words: format!("{name} is killed, with all it started. The disk takes nothing: make room."),
+    })
 }

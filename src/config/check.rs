@@ -26,6 +26,10 @@ use crate::agents::AgentKind;
 const TABLES: [&str; 8] =
     ["web", "human", "project", "agent", "routing", "gates", "recording", "phone"];
 
+/// Of Claude Code 2.1.332 (`--permission-mode`).
+const PERMISSION_MODES: [&str; 6] =
+    ["default", "acceptEdits", "plan", "auto", "dontAsk", "bypassPermissions"];
+
 /// A file with more mistakes than this is no configuration of ours.
 const MOST_PROBLEMS: usize = 20;
 
@@ -288,12 +292,22 @@ impl Check<'_> {
                 program,
                 args: row.args.unwrap_or_default(),
                 env: row.env.unwrap_or_default(),
-                permission_mode: row.permission_mode.map(Spanned::into_inner),
+                permission_mode: self.permission_mode(row.permission_mode),
                 prompt_ends: row.prompt_ends.map(Spanned::into_inner),
             };
             agents.retain(|other| other.name != agent.name);
             agents.push(agent);
         }
+    }
+
+    fn permission_mode(&mut self, text: Option<Spanned<String>>) -> Option<String> {
+        let text = text?;
+        if !PERMISSION_MODES.contains(&text.as_ref().as_str()) {
+            let words = format!("there is no permission mode `{}`", text.as_ref());
+            let hint = nearest(text.as_ref(), &PERMISSION_MODES, "Modes");
+            self.add(text.span(), words, hint);
+        }
+        Some(text.into_inner())
     }
 
     /// A path, or a bare name to be found on PATH when it is started.

@@ -36,7 +36,10 @@ impl Surroundings {
         let account = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
         let home = folder("HOME").or_else(|| account.as_ref().map(|user| user.dir.clone()));
         let data = data
-            .or_else(|| folder("VIGIE_HOME"))
+            // As `--home`: a relative one is meant from here.
+            .or_else(|| {
+                env::var_os("VIGIE_HOME").filter(|text| !text.is_empty()).map(PathBuf::from)
+            })
             .or_else(|| folder("XDG_DATA_HOME").map(|base| base.join("vigie")))
             .or_else(|| home.as_ref().map(|home| home.join(".local/share/vigie")))
             .ok_or(NoHome)?;

@@ -179,6 +179,6 @@ pub fn exit_words(how: ExitStatus) -> String {
     match how {
         ExitStatus::Code { code } => format!("exit status {code}"),
         ExitStatus::Signal { signal } => format!("signal {signal}"),
-        ExitStatus::Unknown => "nobody saw how".into(),
+        ExitStatus::Unknown => "no exit status, since its holder died with it".into(),
     }
 }

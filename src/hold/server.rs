@@ -18,10 +18,7 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::codec::{FramedRead, LinesCodec};
-use vigie_core::{
-    Timestamp,
-    agent::{Order, Report},
-};
+use vigie_core::agent::{Order, Report};
 
 use super::{
     ancestry,
@@ -33,7 +30,7 @@ use super::{
     pty::Pty,
     view::{self, Viewers},
 };
-use crate::agents::Spec;
+use crate::agents::{DeskKey, Spec};
 
 pub(crate) const SOCKET: &str = "holder.sock";
 /// Connections at once: a daemon, some viewers, some looks at the screen.
@@ -64,7 +61,7 @@ pub(crate) struct Shared {
     written: watch::Receiver<Written>,
     pub(crate) pty: Arc<Pty>,
     pub(crate) viewers: Viewers,
-    pub(crate) last_key: watch::Sender<Option<Timestamp>>,
+    pub(crate) last_key: watch::Sender<Option<DeskKey>>,
     /// The last lines, once the session is over and written down.
     pub(crate) closing: watch::Receiver<Option<Vec<String>>>,
 }
@@ -91,7 +88,7 @@ impl Server {
         folder: &Path,
         spec: &Spec,
         pty: Arc<Pty>,
-        last_key: watch::Sender<Option<Timestamp>>,
+        last_key: watch::Sender<Option<DeskKey>>,
         written: watch::Receiver<Written>,
     ) -> (Self, mpsc::Receiver<Asked>) {
         let (orders, inbox) = mpsc::channel(ORDERS);

@@ -23,7 +23,7 @@ use super::{
     server::{Shared, closed},
     sorter::{Answers, Sorter},
 };
-use crate::agents::Size;
+use crate::agents::{DeskKey, DeskLine, Size};
 
 /// A viewer that takes nothing for this long is dropped. What it misses in less is skipped: it
 /// gets the screen as it is when it comes back.
@@ -212,7 +212,8 @@ async fn type_until_left(
             Some((&INPUT, bytes)) => {
                 let input = sorter.sort(bytes, place.shared.viewers.answers(place.id));
                 if input.typed {
-                    place.shared.last_key.send_replace(Some(clock::now()));
+                    let line = DeskLine::after(&input.keep);
+                    place.shared.last_key.send_replace(Some(DeskKey { at: clock::now(), line }));
                 }
                 queue.extend(input.keep);
             }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{mpsc, oneshot, watch},
     time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -146,7 +146,7 @@ impl Worker {
             (Waiting::Heard(to), _) => Answer::Heard(to, Accepted { notice }),
             (Waiting::Nobody | Waiting::Request(_), _) => Answer::Nobody,
         };
-        let written = self.store.write(rows).await;
+        let written = if rows.is_empty() { at_once() } else { self.store.write(rows).await };
         // The effects task ends only after the hub.
         let _ = self.batches.send(Effects { written, to_do: effects, answer }).await;
     }
@@ -174,8 +174,16 @@ impl Worker {
     }
 }
 
+/// Nothing is to be written, so a disk that takes nothing is no reason to show nothing. It is still
+/// answered after whatever was handed in before.
+fn at_once() -> oneshot::Receiver<Result<(), StoreError>> {
+    let (done, written) = oneshot::channel();
+    done.send(Ok(())).expect("its other end stands here");
+    written
+}
+
 fn refuse(
-    answer: tokio::sync::oneshot::Sender<Result<Accepted, vigie_core::bridge::NotAccepted>>,
+    answer: oneshot::Sender<Result<Accepted, vigie_core::bridge::NotAccepted>>,
     reason: String,
 ) {
     // Whoever handed it in may have gone, and hands it in again.
@@ -185,10 +193,6 @@ fn refuse(
 /// Whoever waits for what is decided.
 enum Waiting {
     Nobody,
-    Request(
-        tokio::sync::oneshot::Sender<
-            Result<vigie_core::command::Reply, vigie_core::command::Refusal>,
-        >,
-    ),
-    Heard(tokio::sync::oneshot::Sender<Result<Accepted, vigie_core::bridge::NotAccepted>>),
+    Request(oneshot::Sender<Result<vigie_core::command::Reply, vigie_core::command::Refusal>>),
+    Heard(oneshot::Sender<Result<Accepted, vigie_core::bridge::NotAccepted>>),
 }

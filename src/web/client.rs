@@ -51,6 +51,11 @@ pub enum ClientError {
 }
 
 impl ClientError {
+    /// The daemon runs and cannot write.
+    pub fn is_not_written(&self) -> bool {
+        matches!(self, Self::Refused(shape) if shape.code == "not_written")
+    }
+
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotRunning => Some("Start it: vigie up".into()),

@@ -53,6 +53,9 @@ const MOST_CONNECTIONS: usize = 256;
 /// A request's head is a few hundred bytes; who takes longer than this sends it to hold us up.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
 
+/// A login form is a hundred bytes, and everything else before the login has no body.
+const STRANGERS_DEADLINE: Duration = Duration::from_secs(10);
+
 /// Longest body: a long paste, escaped as JSON in the worst way.
 const BODY_LIMIT: usize = 2 << 20;
 
@@ -178,6 +181,7 @@ fn browsers(app: &App) -> Router {
         inside = inside.nest_service("/phone", page);
         open = open.nest_service("/assets", phone.assets.clone());
     }
+    let open = open.layer(middleware::from_fn(hurry));
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::signed_in));
     open.merge(inside)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
@@ -205,6 +209,15 @@ async fn healthz() -> &'static str {
 
 async fn home() -> Redirect {
     Redirect::to("/phone")
+}
+
+/// Who is not signed in gets no time to hold us up.
+async fn hurry(request: Request, next: Next) -> Response {
+    match tokio::time::timeout(STRANGERS_DEADLINE, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Fault::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the request took too long")
+            .into_response(),
+    }
 }
 
 async fn phone_allowed(request: Request, next: Next) -> Response {

@@ -2,7 +2,7 @@
 
 use super::{
     Effect, Work,
-    heard::Message,
+    heard::{Addressed, Message},
     requests::NEAR,
     show,
     slash::{self, Name},
@@ -80,6 +80,14 @@ impl Work<'_> {
                     return HeardOutcome::Handled;
                 }
                 live
+            }
+            // What cannot be taken back wants its name.
+            (None, [_, ..])
+                if matches!(name, Name::End | Name::Kill) && message.addressed == Addressed::No =>
+            {
+                let words = format!("Which one? Write it with its name.\n{}", self.board());
+                self.say_here(message, &words);
+                return HeardOutcome::Handled;
             }
             (None, scope) => scope.to_vec(),
         };

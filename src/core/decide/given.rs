@@ -69,8 +69,8 @@ fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision
         | Given::AllowWithEdits
         | Given::Numbers(_)
         | Given::Option { .. }
-        | Given::Ticked { .. }
-        | Given::Words(_) => Err(wrong("that", &["approve", "deny"])),
+        | Given::Ticked { .. } => Err(wrong("that", &["approve", "deny"])),
+        Given::Words(words) => Err(wrong(words, &["approve", "deny"])),
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{About, Work, gates::Who, given::Given, outbox::target_of, show};
 use crate::{
+    Timestamp,
     agent::PromptForm,
     answer::{self, Reading},
     bridge::{Action, Button, Heard, HeardKind, Level, Mark, Place, TextOrigin, Weight},
@@ -20,6 +21,19 @@ use crate::{
 /// were about may be over.
 const STALE: TimeDelta = TimeDelta::minutes(15);
 
+/// Quicker than this nobody reads a card and answers it: a word that comes sooner was meant for
+/// something else.
+const REACTION: TimeDelta = TimeDelta::seconds(1);
+
+/// Whether a message itself says whom it is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Addressed {
+    /// By prefix, or by the thread it stands in.
+    Yes,
+    /// By focus alone, or not at all.
+    No,
+}
+
 /// A text being taken in.
 #[derive(Clone, Debug)]
 pub(super) struct Message {
@@ -33,6 +47,10 @@ pub(super) struct Message {
     pub reply_session: Option<SessionId>,
     pub reply_gate: Option<GateId>,
     pub forwarded: bool,
+    /// When it was written, as far as the service knows.
+    pub sent: Timestamp,
+    /// The person named whom they mean, in so many words.
+    pub addressed: Addressed,
     /// How long ago it was sent, when that is long.
     pub age: Option<TimeDelta>,
 }
@@ -41,6 +59,11 @@ impl Message {
     /// For receipts on it.
     pub(super) fn receipt(&self, targets: Vec<crate::id::SessionName>) -> PromptMessage {
         PromptMessage { heard: self.heard, place: self.place.clone(), id: self.id.clone(), targets }
+    }
+
+    /// Whoever wrote it can have seen the card of a gate that opened then.
+    pub(super) fn can_have_seen(&self, opened: Timestamp) -> bool {
+        self.sent >= opened + REACTION
     }
 
     /// Only words typed lately can decide or command.
@@ -103,6 +126,12 @@ impl Work<'_> {
                     text: text.clone(),
                     reply_session: facts.session,
                     reply_gate: facts.gate,
+                    sent: heard.at,
+                    addressed: if heard.place.thread.is_some() {
+                        Addressed::Yes
+                    } else {
+                        Addressed::No
+                    },
                     forwarded: *origin == TextOrigin::Forwarded,
                     age,
                 };
@@ -369,6 +398,8 @@ impl Work<'_> {
             text: text.into(),
             reply_session: None,
             reply_gate: None,
+            sent: self.now,
+            addressed: Addressed::No,
             forwarded: false,
             age: None,
         };

@@ -1,6 +1,8 @@
 //! What sessions are told, and what is told again when their holder comes back.
 
-use super::{Effect, Work};
+use serde_json::json;
+
+use super::{About, Effect, Work};
 use crate::{
     agent::{AgentEvent, ExitStatus, Order, OrderKind},
     bridge::Level,
@@ -102,7 +104,8 @@ impl Work<'_> {
             s.life = Life::Lost { at, why: "could not be started".into() };
             s.launching = None;
         });
-        self.journal_session("launch_failed", id);
+        let about = About { session: Some(id), ..About::default() };
+        self.journal("launch_failed", about, json!({ "why": why }));
         self.close_gates_of(id, &format!("{} could not be started", session.name));
         self.keep_line(id);
         let words = crate::text::Rich::plain(format!(

@@ -147,7 +147,14 @@ impl Work<'_> {
             chat: chat.chat.clone(),
             spot: Spot::Session { session },
         };
-        let exists = self.state.place_of(&bound).is_some();
+        let in_flight = |d: &Delivery| {
+            d.newest == Some(NewestOf::Thread { session })
+                && d.to == Target { spot: Spot::Main, ..bound.clone() }
+                && matches!(d.state, DeliveryState::InFlight { .. })
+        };
+        // One that is being made gets its news once it is there; a second would be a ghost.
+        let exists =
+            self.state.place_of(&bound).is_some() || self.state.deliveries.values().any(in_flight);
         let (to, rank) = if exists {
             (bound, Rank::Progress)
         } else {

@@ -13,6 +13,7 @@ use crate::{
     prompt::{Prompt, PromptMessage, PromptState},
     session::{Ending, Launch, Life, Session, Spent},
     state::{Project, Row},
+    text,
 };
 
 /// Messages that may wait for one session; more would only hide that it is stuck.
@@ -212,7 +213,7 @@ impl Work<'_> {
         by: &HumanId,
         message: Option<PromptMessage>,
     ) -> Result<PromptId, Refusal> {
-        if text.trim().is_empty() {
+        if text::prompt_text(text).trim().is_empty() {
             return Err(Refusal::EmptyText);
         }
         let queued = self.state.line_of(session).count();

@@ -5,7 +5,7 @@ use super::{
     Work,
     gates::Who,
     given::Given,
-    heard::Message,
+    heard::{Addressed, Message},
     show,
     slash::{self, Slash},
 };
@@ -39,6 +39,7 @@ impl Work<'_> {
             Address::None => self.unaddressed(&message),
             Address::To { targets, text } => {
                 message.text = text;
+                message.addressed = Addressed::Yes;
                 self.addressed(&message, &targets)
             }
         }
@@ -222,6 +223,11 @@ impl Work<'_> {
             }
             // "ok" to a session that asked nothing is a message like any other.
             [] => None,
+            [gate] if !self.seen_by(message, *gate) => {
+                let why = "it asked something new just then; look at the card and answer it";
+                self.mark(&message.receipt(vec![]), Mark::NotTaken { why: why.into() });
+                Some(HeardOutcome::Handled)
+            }
             [gate] if reading != Reading::AllowAll => {
                 let given = self.given(*gate, &message.text, false);
                 Some(self.answered(message, *gate, given))
@@ -235,6 +241,10 @@ impl Work<'_> {
         }
     }
 
+    fn seen_by(&self, message: &Message, gate: GateId) -> bool {
+        self.state.gates.get(&gate).is_some_and(|gate| message.can_have_seen(gate.opened))
+    }
+
     /// Words to a session answer the one question it asks, or say what to change in its plan.
     fn free_answer(
         &mut self,
@@ -244,7 +254,8 @@ impl Work<'_> {
     ) -> Option<HeardOutcome> {
         let [gate] = open else { return None };
         let question = !matches!(self.state.gates.get(gate)?.ask, Asked::Permission { .. });
-        if scope.len() != 1 || !question || !message.can_act() {
+        let seen = self.seen_by(message, *gate);
+        if scope.len() != 1 || !question || !seen || !message.can_act() {
             return None;
         }
         Some(self.answered(message, *gate, Given::Words(message.text.trim().into())))

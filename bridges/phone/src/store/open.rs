@@ -1,4 +1,4 @@
-use rusqlite::{Connection, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 use std::{
     fs::{self, OpenOptions, Permissions},
     io,
@@ -23,6 +23,8 @@ pub enum OpenError {
     #[error("could not open {}; look whether its folder exists and is yours", file.display())]
     File { file: PathBuf, source: io::Error },
     #[error("{} is no database of the phone page; move it away to begin with an empty one", file.display())]
+    NoDatabase { file: PathBuf, source: rusqlite::Error },
+    #[error("{} cannot be used now, and nothing is wrong with it: {source}; look at its disk", file.display())]
     Sql { file: PathBuf, source: rusqlite::Error },
     #[error(
         "{} was written by a newer Vigie (version {found}, this one knows {known}); use that one", file.display()
@@ -35,7 +37,19 @@ pub enum OpenError {
 /// The connection, and the log's own name.
 pub(super) fn open(file: &Path, now: i64) -> Result<(Connection, String), OpenError> {
     only_ours(file).map_err(|source| OpenError::File { file: file.into(), source })?;
-    let wrong = |source| OpenError::Sql { file: file.into(), source };
+    let wrong = |source: rusqlite::Error| match source.sqlite_error_code() {
+        Some(
+            ErrorCode::DiskFull
+            | ErrorCode::SystemIoFailure
+            | ErrorCode::ReadOnly
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::CannotOpen
+            | ErrorCode::OutOfMemory
+            | ErrorCode::PermissionDenied,
+        ) => OpenError::Sql { file: file.into(), source },
+        Some(_) | None => OpenError::NoDatabase { file: file.into(), source },
+    };
     let mut db = Connection::open(file).map_err(wrong)?;
     prepare(&db).map_err(wrong)?;
     let found = migrate(&mut db).map_err(wrong)?;

@@ -341,3 +341,34 @@ fn words_to_a_session_with_an_open_plan_say_what_to_change() {
     );
     assert!(w.handed("PD-285").is_empty());
 }
+
+#[test]
+fn a_yes_to_what_was_asked_before_does_not_decide_what_is_asked_now() {
+    let mut w = World::with(&["PD-285"]);
+    w.asks_to_run("PD-285", "X", "make test");
+    w.settled("PD-285", "X", Settled::AtDesk { allowed: AtDesk::Denied });
+    let typed = w.now;
+    let second = w.asks_to_run("PD-285", "Y", "make deploy");
+    let place = Place { thread: Some(ThreadId::new("pd-285")), ..main_chat() };
+    let yes = w.writes_at("owner", &place, "yes", None, typed, TextOrigin::Typed);
+    assert!(w.refused(&yes).contains("something new"));
+    assert!(matches!(w.card_state(second), CardState::Open));
+    let question = w.asks_question("PD-285", "Z", "Which?", &["a", "b"]);
+    w.settled("PD-285", "Y", Settled::Gone);
+    w.writes_at("owner", &place, "use the second store", None, typed, TextOrigin::Typed);
+    assert!(
+        matches!(w.card_state(question), CardState::Open),
+        "words from before it are no answer to it"
+    );
+}
+
+#[test]
+fn what_cannot_be_taken_back_wants_its_name() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285]");
+    w.writes("/kill");
+    assert!(w.said("Which one? Write it with its name."));
+    assert!(w.state.sessions[&w.id("PD-285")].ending.is_none());
+    w.writes_in("PD-285", "/kill");
+    assert!(w.state.sessions[&w.id("PD-285")].ending.is_some());
+}

@@ -17,7 +17,7 @@ fn after_a_flood_limit_the_card_goes_first_and_everything_arrives_once() {
     let (tries, shown) = (w.tries, w.shown.len());
     w.finishes("PD-285", "Done: 47 tests pass.");
     let gate = w.asks_to_run("PD-300", "M3XA", "make test");
-    w.wait(TimeDelta::seconds(34));
+    w.wait(TimeDelta::seconds(29));
     assert_eq!(w.tries, tries, "nothing goes to that chat before its time");
     w.wait(TimeDelta::seconds(2));
     let after: Vec<_> = w.shown[shown..].iter().map(super::world::Shown::text).collect();
@@ -65,4 +65,17 @@ fn a_thread_that_cannot_be_made_falls_back_to_the_chat_and_loses_nothing() {
     w.takes("PD-285");
     w.finishes("PD-285", "here it is");
     assert!(w.said("here it is"));
+}
+
+#[test]
+fn a_thread_is_made_once_however_much_changes_meanwhile() {
+    let mut w = World::new();
+    w.cut = true; // the service takes its time
+    w.start("PD-285");
+    w.doing("PD-285", crate::agent::Doing::Working);
+    let making = w.state.deliveries.values().filter(|d| {
+        matches!(d.what, crate::delivery::Outgoing::Thread { .. })
+            && d.to.spot == crate::delivery::Spot::Main
+    });
+    assert_eq!(making.count(), 1, "{:#?}", w.state.deliveries);
 }

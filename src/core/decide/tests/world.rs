@@ -376,6 +376,7 @@ impl World {
 
     pub(super) fn asks(&mut self, name: &str, request: &str, ask: Asked) -> GateId {
         self.report(name, AgentEvent::Asked { request: RequestId::new(request), ask });
+        self.now += TimeDelta::seconds(5); // whoever answers has read it
         let session = self.id(name);
         let gate = self
             .state
