@@ -1,8 +1,7 @@
 //! Effects after commit: waits for each batch in order, then answers and acts.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::error;
 use vigie_core::{
     bridge::{Accepted, NotAccepted},
@@ -35,13 +34,13 @@ pub(super) enum Answer {
 pub(super) async fn run(
     mut batches: mpsc::Receiver<Effects>,
     mut hands: Box<dyn Hands>,
-    broken: Arc<AtomicBool>,
+    broken: Arc<Notify>,
 ) {
     while let Some(Effects { written, to_do, answer }) = batches.recv().await {
         let result = written.await.unwrap_or(Err(StoreError::Gone));
         if let Err(failure) = &result {
             error!(reason = %failure, "a decision could not be written down");
-            broken.store(true, Ordering::Release);
+            broken.notify_one();
         }
         let reason = result.err().map(|failure| failure.to_string());
         if reason.is_none() {

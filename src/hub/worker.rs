@@ -1,12 +1,6 @@
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{Notify, mpsc, oneshot, watch},
     time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -62,7 +56,7 @@ pub async fn start(
     let (mailbox, mail) = mpsc::channel(MAILBOX);
     let (batches, to_do) = mpsc::channel(IN_COMMIT);
     let (health, healthy) = watch::channel(None);
-    let broken = Arc::new(AtomicBool::new(false));
+    let broken = Arc::new(Notify::new());
     let hub = Hub::new(mailbox);
     let hands = hands(hub.clone());
     let flag = broken.clone();
@@ -80,7 +74,8 @@ struct Worker {
     clock: Clock,
     rules: Rules,
     batches: mpsc::Sender<Effects>,
-    broken: Arc<AtomicBool>,
+    /// Rung by the effects when a commit failed.
+    broken: Arc<Notify>,
     health: watch::Sender<Option<String>>,
 }
 
@@ -90,12 +85,11 @@ impl Worker {
         loop {
             let deadline = self.deadline();
             tokio::select! {
+                biased; // nothing is decided on a state that is ahead of the disk
                 () = stop.cancelled() => break,
+                () = self.broken.notified() => self.start_over(&stop).await,
                 Some(mail) = mail.recv() => self.mail(mail).await,
                 () = sleep_until(deadline) => self.take(Event::Tick, Waiting::Nobody).await,
-            }
-            if self.broken.load(Ordering::Acquire) {
-                self.start_over(&stop).await;
             }
         }
         mail.close(); // refuse new mail, then finish what was accepted
@@ -167,7 +161,6 @@ impl Worker {
                 Err(error) => error!(reason = %error, "the database could not be read again"),
             }
         }
-        self.broken.store(false, Ordering::Release);
         self.health.send_replace(None);
         info!("the state was read again after a failed commit");
         self.take(Event::Booted, Waiting::Nobody).await;
