@@ -667,3 +667,20 @@ async fn without_a_known_prompt_quiet_is_idle_and_several_lines_are_typed() {
     let exited = until(&mut link, |event| matches!(event, AgentEvent::Exited { .. })).await;
     assert!(matches!(exited.what, AgentEvent::Exited { how: ExitStatus::Code { code: 0 }, .. }));
 }
+
+#[tokio::test]
+async fn a_line_half_written_at_the_desk_is_not_sent_together_with_a_prompt() {
+    let session = Session::start("sh", &[]).await;
+    let mut link = session.link(1).await;
+    until(&mut link, idle).await;
+    let mut desk = session.watch(80, 24).await;
+    desk.send(INPUT, b"echo half").await;
+    desk.shows("echo half").await;
+    link.orders().send(prompt(1, "echo whole")).await.unwrap();
+    let held = until(&mut link, |event| matches!(event, AgentEvent::PromptHeld { .. })).await;
+    assert!(matches!(held.what, AgentEvent::PromptHeld { why: Held::DeskTyping, .. }), "{held:?}");
+    desk.send(INPUT, b"\x15").await; // thrown away
+    let finished = until(&mut link, |event| matches!(event, AgentEvent::Finished { .. })).await;
+    let AgentEvent::Finished { text, .. } = finished.what else { unreachable!() };
+    assert_eq!(text, "whole");
+}
