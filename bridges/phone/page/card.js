@@ -1,5 +1,5 @@
 // What waits for a person, from asked to taken. All of it is shown before the button that allows it.
-import { clock, el, icon, key, said, time } from "./dom.js";
+import { ahead, clock, el, icon, key, said, time } from "./dom.js";
 import { blocks, codeBlock, diff, hasBlocks } from "./rich.js";
 import { byMe, line, tap } from "./message.js";
 import { newId, post } from "./model.js";
@@ -33,7 +33,7 @@ const mark = (it) => {
 
 const open = (message, it, from, act) => {
   const node = frame(it.risk === "code" ? "risky" : "", mark(it), asks(it, from), it.code);
-  node.append(...content(it));
+  node.append(...content(it, [["Until", [time(it.until, ahead(it.until)), ", then it is denied"]]]));
   const groups = sort(it.buttons);
   node.append(...choices(message, it, groups.choose));
   const acts = actions(message, it, groups, act);
@@ -66,7 +66,8 @@ const closed = (it, from, state) => {
 /** What was asked, folded: it is over. */
 const asked = (it, words) => el("details", {}, el("summary", {}, ...(words ?? ["What it asks"])), ...content(it));
 
-const content = (it) => {
+/** `more`: facts after the card's own, as a label and nodes. */
+const content = (it, more = []) => {
   const out = [];
   if (it.content.length) {
     if (it.kind === "plan") out.push(el("div", { class: "doc" }, ...blocks(it.content)));
@@ -75,8 +76,9 @@ const content = (it) => {
   }
   if (it.diff) out.push(diff(it.diff));
   for (const warning of it.warnings) out.push(el("p", { class: "warn" }, icon("i-warn"), el("span", { dir: "auto" }, said(warning))));
-  if (it.facts.length) {
-    out.push(el("dl", { class: "facts" }, ...it.facts.flatMap(({ label, value }) => [el("dt", {}, said(label)), el("dd", { dir: "auto" }, said(value))])));
+  const facts = [...it.facts.map(({ label, value }) => [label, [said(value)]]), ...more];
+  if (facts.length) {
+    out.push(el("dl", { class: "facts" }, ...facts.flatMap(([label, value]) => [el("dt", {}, said(label)), el("dd", { dir: "auto" }, ...value)])));
   }
   return out;
 };

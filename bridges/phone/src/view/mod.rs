@@ -77,6 +77,7 @@ struct CardView {
     kind: CardKind,
     title: String,
     opened: Millis,
+    until: Millis,
     content: Vec<Node>,
     diff: Option<String>,
     warnings: Vec<String>,
@@ -255,6 +256,7 @@ fn body(body: Body) -> BodyView {
         Body::Card(card) => BodyView::Card(Box::new(CardView {
             content: rich::nodes(&card.content),
             opened: card.opened.timestamp_millis(),
+            until: card.until.timestamp_millis(),
             gate: card.gate,
             code: card.code,
             kind: card.kind,
