@@ -102,7 +102,7 @@ export const drawWaiting = () => {
         desk.length ? section("At the desk", desk.map(walk)) : null),
       done.length ? section("Decided", done.map(over)) : null),
   ]);
-  if (held && shownCard) (typed ?? (same && sameIn(shownCard, held)) || shownCard).focus({ preventScroll: true });
+  if (held && shownCard) (typed ?? ((same && sameIn(shownCard, held)) || shownCard)).focus({ preventScroll: true });
 };
 
 const keys = () => {

@@ -25,6 +25,8 @@ type Millis = i64;
 pub(crate) struct MessageView {
     id: MessageId,
     thread: Option<ThreadId>,
+    /// Threads that show it too, since their sessions were told it.
+    also: Vec<ThreadId>,
     /// Later changes have higher numbers: a page never goes back to an older state.
     seq: i64,
     at: Millis,
@@ -185,6 +187,7 @@ impl Viewer<'_> {
         MessageView {
             id: self.ids.message(row.id),
             thread: self.ids.thread(row.thread),
+            also: row.also.iter().filter_map(|&thread| self.ids.thread(thread)).collect(),
             seq: row.seq,
             at: row.created,
             edited: row.edited,
