@@ -1,6 +1,6 @@
 // What waits for a person, from asked to taken. All of it is shown before the button that allows it.
-import { clock, el, icon, key, said, time } from "./dom.js";
-import { blocks, codeBlock, diff, hasBlocks } from "./rich.js";
+import { ahead, clock, el, icon, key, said, time } from "./dom.js";
+import { blocks, codeBlock, diff, hasBlocks, plain } from "./rich.js";
 import { byMe, line, tap } from "./message.js";
 import { newId, post } from "./model.js";
 
@@ -33,7 +33,7 @@ const mark = (it) => {
 
 const open = (message, it, from, act) => {
   const node = frame(it.risk === "code" ? "risky" : "", mark(it), asks(it, from), it.code);
-  node.append(...content(it));
+  node.append(...content(it, [["Until", [time(it.until, ahead(it.until)), ", then it is denied"]]]));
   const groups = sort(it.buttons);
   node.append(...choices(message, it, groups.choose));
   const acts = actions(message, it, groups, act);
@@ -66,7 +66,8 @@ const closed = (it, from, state) => {
 /** What was asked, folded: it is over. */
 const asked = (it, words) => el("details", {}, el("summary", {}, ...(words ?? ["What it asks"])), ...content(it));
 
-const content = (it) => {
+/** `more`: facts after the card's own, as a label and nodes. */
+const content = (it, more = []) => {
   const out = [];
   if (it.content.length) {
     if (it.kind === "plan") out.push(el("div", { class: "doc" }, ...blocks(it.content)));
@@ -75,10 +76,19 @@ const content = (it) => {
   }
   if (it.diff) out.push(diff(it.diff));
   for (const warning of it.warnings) out.push(el("p", { class: "warn" }, icon("i-warn"), el("span", { dir: "auto" }, said(warning))));
-  if (it.facts.length) {
-    out.push(el("dl", { class: "facts" }, ...it.facts.flatMap(({ label, value }) => [el("dt", {}, said(label)), el("dd", { dir: "auto" }, said(value))])));
+  const facts = [...it.facts.map(({ label, value }) => [label, [said(value)]]), ...more];
+  if (facts.length) {
+    out.push(el("dl", { class: "facts" }, ...facts.flatMap(([label, value]) => [el("dt", {}, said(label)), el("dd", { dir: "auto" }, ...value)])));
   }
   return out;
+};
+
+/** What it is about in one line, shown as content is; empty when only its title says it. */
+export const gist = (it) => {
+  const [line, ...rest] = plain(it.content).split("\n").map((line) => line.trim()).filter(Boolean);
+  if (line) return rest.length ? `${line} …` : line;
+  const names = [...(it.diff ?? "").matchAll(/^(?:\+\+\+ (?:b\/)?|--- (?:a\/)?)(.+)$/gm)].map(([, name]) => name).filter((name) => name !== "/dev/null");
+  return names.at(-1) ?? "";
 };
 
 /** The content without the lines that stand below as buttons, word for word. */
@@ -151,9 +161,11 @@ const actions = (message, it, groups, act) => {
     return node;
   };
   const weigh = ({ weight }) => (weight === "go" ? "go" : weight === "risk" ? "risk" : "");
-  const words = (label, ask, wrap, bare) => {
-    const node = el("button", { type: "button", class: "btn quiet", "aria-expanded": "false" }, label);
-    node.addEventListener("click", () => reason(acts, node, message, ask, (text, form) => (text ? answer(message, wrap(text), form) : bare?.())));
+  // Without words it is the bare denial.
+  const words = (label, ask, button, wrap) => {
+    const node = el("button", { type: "button", class: "btn quiet", "data-words": true, "aria-expanded": "false" }, label);
+    const bare = (event) => tap(message, groups.deny.action, all(), event);
+    node.addEventListener("click", () => reason(acts, node, ask, button, (text, form, event) => (text ? answer(message, wrap(text), form) : bare(event))));
     return node;
   };
 
@@ -161,7 +173,7 @@ const actions = (message, it, groups, act) => {
   if (it.kind === "plan" && groups.deny) {
     // A plan is not refused but sent back: its answer is what should be different.
     if (groups.allow) acts.append(go(groups.allow, weigh(groups.allow), "approve"));
-    const back = words(`${groups.deny.label.replace(/…$/, "")}…`, "What should be different? It may stay empty.", (text) => text, () => tap(message, groups.deny.action, all()));
+    const back = words(`${groups.deny.label.replace(/…$/, "")}…`, "What should be different? It may stay empty.", "Send", (text) => text);
     back.classList.remove("quiet");
     back.dataset.act = "deny";
     acts.append(back);
@@ -170,7 +182,7 @@ const actions = (message, it, groups, act) => {
     if (groups.deny) acts.append(go(groups.deny, alone ? "all" : weigh(groups.deny), "deny"));
     if (groups.allow && !risky) acts.append(go(groups.allow, `${groups.deny ? "" : "all"} ${weigh(groups.allow)}`, "approve"));
     if (groups.session && !risky) row.append(go(groups.session, "quiet", "session"));
-    if (groups.deny) row.append(words("Deny with a reason…", "Why, or what to do instead", (text) => `deny ${it.code} ${text}`));
+    if (groups.deny) row.append(words("Deny with a reason…", "Why, or what to do instead", groups.deny.label, (text) => `deny ${it.code} ${text}`));
   }
   if (risky) acts.append(confirm(message, it));
   for (const button of groups.other) row.append(go(button, "quiet", "other"));
@@ -198,25 +210,50 @@ const confirm = (message, it) => {
   return form;
 };
 
-/** Opens a field for a few words, which go out as a reply to the card. */
-const reason = (acts, opener, message, ask, send) => {
-  const there = acts.querySelector(".reason");
-  there?.remove();
-  opener.setAttribute("aria-expanded", String(!there));
-  if (there) return;
+/** Opens a field for a few words, which go out as a reply to the card. Meanwhile it is the only
+    way to answer there: no other button can lose what is typed. */
+const reason = (acts, opener, ask, button, send) => {
+  const others = [...acts.children, ...acts.closest(".gate").querySelectorAll(":scope > .choices")];
+  const show = (open) => {
+    for (const node of others) node.hidden = open;
+    opener.setAttribute("aria-expanded", String(open));
+  };
+  const close = () => {
+    form.remove();
+    show(false);
+    opener.focus();
+  };
   const id = `reason-${++forms}`;
   const field = el("textarea", { class: "input", id, rows: 2, maxlength: 4000 });
-  const form = el("form", { class: "reason all" }, el("label", { class: "field", for: id }, ask, field), el("button", { class: "btn" }, "Send"));
+  const form = el("form", { class: "reason all" }, el("label", { class: "field", for: id }, ask, field),
+    el("button", { type: "button", class: "btn", on: { click: close } }, "Cancel"), el("button", { class: "btn" }, said(button)));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    send(field.value.trim(), form);
+    send(field.value.trim(), form, event);
   });
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
-    if (event.key === "Escape") { form.remove(); opener.setAttribute("aria-expanded", "false"); opener.focus(); }
+    if (event.key === "Escape") close();
   });
+  show(true);
   acts.append(form);
   field.focus();
+};
+
+/** What was half typed in a card stands in its newer state too; returns the field that was typed in. */
+export const keepTyped = (old, node) => {
+  const code = old.querySelector?.(".confirm input"), words = old.querySelector?.(".reason textarea");
+  const field = node.querySelector?.(".confirm input");
+  if (code?.value && field) {
+    field.value = code.value;
+    field.dispatchEvent(new Event("input"));
+  }
+  if (!words) return code && code === document.activeElement ? field : null;
+  const held = document.activeElement;
+  node.querySelector("[data-words]")?.click();
+  const again = node.querySelector(".reason textarea");
+  if (again) again.value = words.value;
+  return words === held ? again : null;
 };
 
 /** Like a tap, a written decision is about what is seen now: it is not kept for later. */

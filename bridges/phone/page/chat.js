@@ -3,7 +3,7 @@ import { announce, dayName, dayOf, el, icon, pageMoved, settle } from "./dom.js"
 import { message, summary, unsent } from "./message.js";
 import { composer, stateOf } from "./composer.js";
 import { MAIN, belongs, keyOf, model, number, older, openLog, post, threadOf, trim } from "./model.js";
-import { sameIn } from "./card.js";
+import { keepTyped, sameIn } from "./card.js";
 import { command, sessionMenu } from "./commands.js";
 import { drop, pending, retry, survives } from "./outbox.js";
 import { isLive } from "./live.js";
@@ -184,17 +184,13 @@ const cached = (name, state, make) => {
 };
 
 let refocus = null;
-/** Whoever was in the old node is in the new one, with the code half typed. */
+/** Whoever was in the old node is in the new one, with what is half typed. */
 const carryOver = (old, node) => {
   const held = document.activeElement;
-  const typed = old.querySelector?.(".confirm input"), field = node.querySelector?.(".confirm input");
-  if (typed?.value && field) {
-    field.value = typed.value;
-    field.dispatchEvent(new Event("input"));
-  }
+  const field = keepTyped(old, node);
   if (!old.contains(held)) return;
   node.tabIndex = -1;
-  refocus = typed === held && field ? field : (sameIn(node, held) ?? node);
+  refocus = field ?? sameIn(node, held) ?? node;
 };
 
 const earlier = async (event) => {

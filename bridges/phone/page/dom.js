@@ -77,6 +77,12 @@ export const when = (ms) => {
   return new Date(ms).toLocaleDateString("en-GB", days < 7 ? { weekday: "short" } : { day: "numeric", month: "short" });
 };
 
+/** A clock time ahead, with its day when that is not today. */
+export const ahead = (ms) => {
+  if (dayOf(ms) === dayOf(Date.now())) return clock(ms);
+  return `${new Date(ms).toLocaleDateString("en-GB", { weekday: "short", day: "numeric", month: "short" })}, ${clock(ms)}`;
+};
+
 export const time = (ms, text = when(ms)) =>
   el("time", { datetime: new Date(ms).toISOString(), title: new Date(ms).toLocaleString("en-GB") }, text);
 

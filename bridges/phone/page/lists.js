@@ -4,7 +4,7 @@ import { MAIN, atDesk, cardOf, decided, keyOf, model, number, waiting } from "./
 import { linkTo, act } from "./chat.js";
 import { stateOf } from "./composer.js";
 import { byMe } from "./message.js";
-import { card, sameIn } from "./card.js";
+import { card, gist, keepTyped, sameIn } from "./card.js";
 import { plain } from "./rich.js";
 
 const shown = new Map(); // of the list: by thread key
@@ -78,9 +78,11 @@ export const drawWaiting = () => {
   const state = JSON.stringify([open.map((it) => [it.id, it.seq]), first, decided().map((it) => it.seq), desk]);
   if (page.dataset.state === state) return;
   const held = page.contains(document.activeElement) ? document.activeElement : null;
-  const same = held && page.querySelector(".gate")?.dataset.gate === next;
   page.dataset.state = state;
+  const old = page.querySelector(".gate");
+  const same = held && old?.dataset.gate === next;
   const shownCard = now ? (nodes.get(`${now.id} ${now.seq}`) ?? card(now, act)) : null;
+  const typed = old && shownCard && old !== shownCard && old.dataset.gate === next ? keepTyped(old, shownCard) : null;
   nodes.clear();
   if (now) {
     nodes.set(`${now.id} ${now.seq}`, shownCard);
@@ -100,7 +102,7 @@ export const drawWaiting = () => {
         desk.length ? section("At the desk", desk.map(walk)) : null),
       done.length ? section("Decided", done.map(over)) : null),
   ]);
-  if (held && shownCard) ((same && sameIn(shownCard, held)) || shownCard).focus({ preventScroll: true });
+  if (held && shownCard) (typed ?? ((same && sameIn(shownCard, held)) || shownCard)).focus({ preventScroll: true });
 };
 
 const keys = () => {
@@ -130,12 +132,14 @@ const walk = (thread) => el("li", {}, el("a", { class: "open", href: linkTo(keyO
 
 const over = (it) => {
   const { state, title } = cardOf(it);
+  const what = gist(cardOf(it));
   const by = state.decided ?? state;
   const shut = state.state === "closed";
   const at = Date.parse(by.at);
   return el("li", {},
     el("div", { class: "line" },
-      el("span", {}, key(it.what.from ?? "Vigie"), " ", el("span", { class: shut ? "dim" : /^den/i.test(by.verdict) ? "bad" : "good" }, shut ? "closed" : said(by.verdict))), time(at)),
+      el("span", {}, key(it.what.from ?? "Vigie"), " ", el("span", { class: shut || /^den/i.test(by.verdict) ? "dim" : "good" }, shut ? "closed" : said(by.verdict))), time(at)),
+    what ? el("p", { class: `small brief ${cardOf(it).kind === "permission" ? "mono" : ""}`.trim(), dir: "auto" }, said(what)) : null,
     el("p", { class: "small dim" }, said(title), ". ", ...(shut ? [said(by.why)] : [said(byMe(by.by)), ", from ", said(by.via), state.state === "answered" ? ", not yet taken" : ""])));
 };
 
@@ -153,7 +157,8 @@ export const step = (by) => {
 export const press = (name) => {
   const gate = page.querySelector(".gate");
   const button = /^[1-9]$/.test(name) ? gate?.querySelector(`[data-key="${name}"]`) : gate?.querySelector(`[data-act="${name}"]`) ?? (name === "approve" ? gate?.querySelector('[data-act="submit"]') : null);
-  if (button) button.click();
+  if (button?.checkVisibility()) button.click();
+  else if (button) gate.querySelector(".reason textarea")?.focus();
   else if (name === "approve") gate?.querySelector(".confirm input")?.focus();
 };
 

@@ -19,9 +19,9 @@ export const changed = (what = {}) => listeners.forEach((listener) => listener({
 
 export const keyOf = (thread) => thread ?? MAIN;
 export const threadOf = (key) => (key === MAIN ? null : key);
-/** The main chat shows everything; a session's thread only its own. */
-export const belongs = (it, key) => key === MAIN || keyOf(it.thread) === key;
-const logsOf = (message) => (message.thread ? [MAIN, message.thread] : [MAIN]).map((key) => model.logs.get(key)).filter(Boolean);
+/** The main chat shows everything; a session's thread its own, and what the session was told elsewhere. */
+export const belongs = (it, key) => key === MAIN || keyOf(it.thread) === key || Boolean(it.also?.includes(key));
+const wanted = (message) => [...model.logs.keys(), ...model.opening].some((key) => belongs(message, key));
 /** Order within the log. */
 export const number = (id) => Number(id.slice(id.lastIndexOf("-") + 1));
 
@@ -79,21 +79,30 @@ export const load = async () => {
 /** What happened since. Older states of what is known already are passed over. */
 export const apply = (changes) => {
   const fresh = keep(changes.messages);
-  for (const message of fresh) {
-    for (const log of logsOf(message)) if (number(message.id) > number(log.ids.at(-1) ?? "-0")) log.ids.push(message.id);
-  }
+  for (const message of fresh) for (const [key, log] of model.logs) place(message, key, log);
   for (const thread of changes.threads) model.threads.set(keyOf(thread.id), thread);
   model.cursor = changes.cursor;
   model.health = changes.health;
   if (fresh.length || changes.threads.length) changed({ messages: fresh });
 };
 
+/** Puts a message where it belongs in a log. A session may be told an older one, or not any more;
+    what lies before a log's beginning is had with the earlier ones. */
+const place = (message, key, log) => {
+  const at = log.ids.indexOf(message.id);
+  const here = belongs(message, key);
+  if (at >= 0 && !here) log.ids.splice(at, 1);
+  if (at >= 0 || !here) return;
+  const after = log.ids.findIndex((id) => number(id) > number(message.id));
+  if (after < 0) log.ids.push(message.id);
+  else if (after > 0 || !log.older) log.ids.splice(after, 0, message.id);
+};
+
 const keep = (messages) => {
   const fresh = messages.filter((message) => !(model.messages.get(message.id)?.seq >= message.seq));
   for (const message of fresh) {
     // Of chats that nobody opened, only what waits or waited is of use.
-    const opening = [...model.opening].some((key) => belongs(message, key));
-    if (card(message) || opening || logsOf(message).length) model.messages.set(message.id, message);
+    if (card(message) || wanted(message)) model.messages.set(message.id, message);
   }
   return fresh.sort((a, b) => number(a.id) - number(b.id));
 };
@@ -105,9 +114,9 @@ export const openLog = async (key) => {
   keep(page.messages);
   // What arrived while this was asked for is in the store, but not yet in the page.
   const ids = new Set(page.messages.map((message) => message.id));
-  const newest = number(page.messages.at(-1)?.id ?? "-0");
+  const begins = page.older ? number(page.messages[0].id) : -1;
   for (const message of model.messages.values()) {
-    if (belongs(message, key) && number(message.id) > newest) ids.add(message.id);
+    if (belongs(message, key) && number(message.id) > begins) ids.add(message.id);
   }
   model.logs.set(key, { ids: [...ids].sort((a, b) => number(a) - number(b)), older: page.older });
 };

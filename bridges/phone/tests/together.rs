@@ -7,7 +7,11 @@ mod common;
 
 use common::{Home, http::Client, main_chat, posts};
 use serde_json::{Value, json};
-use vigie_core::bridge::{Action, HeardKind};
+use vigie_core::{
+    Timestamp,
+    bridge::{Action, HeardKind, Mark, Place, Say},
+    id::MessageId,
+};
 
 fn words(answer: &Value) -> Vec<String> {
     let text = |it: &Value| match &it["what"]["text"] {
@@ -15,6 +19,12 @@ fn words(answer: &Value) -> Vec<String> {
         _ => it["what"]["body"]["text"][0]["text"].as_str().unwrap().to_owned(),
     };
     answer["messages"].as_array().unwrap().iter().map(text).collect()
+}
+
+fn stored(message: &Value, targets: &[&str]) -> Say {
+    let message = MessageId::new(message.as_str().unwrap());
+    let targets = targets.iter().map(|name| name.parse().unwrap()).collect();
+    Say::Mark { message, mark: Mark::Stored { targets, words: None } }
 }
 
 /// What is unread in the main chat, and in each thread from the one used last on.
@@ -171,4 +181,54 @@ async fn while_vigie_cannot_write_nothing_is_set_aside_and_pages_know() {
         }
     };
     assert_eq!(last.data, json!(null));
+}
+
+#[tokio::test]
+async fn a_thread_shows_what_its_session_was_told_elsewhere() {
+    let home = Home::start().await;
+    let (refunds, docs) = (home.thread("PD-285").await, home.thread("docs").await);
+    let page = Client::new(home.address(), "ines");
+    let of =
+        |place: &Place| format!("/phone/api/messages?thread={}", place.thread.clone().unwrap());
+    let told = page.send("client-0001", "[PD-285, docs] rebase").await.json()["message"].clone();
+    home.post(&refunds, posts::text("PD-285", "an older answer")).await;
+    assert_eq!(words(&page.get(&of(&refunds)).await.json()), ["an older answer"]);
+
+    let cursor = page.state().await["cursor"].clone();
+    home.say(&main_chat(), stored(&told, &["PD-285", "docs"])).await;
+    let changes = page.changes(cursor.as_str().unwrap()).await;
+    let threads = [&refunds, &docs].map(|place| json!(place.thread));
+    assert_eq!(changes["messages"][0]["id"], told);
+    assert_eq!(changes["messages"][0]["also"], json!(threads));
+    let last = |thread: &Value| {
+        let all = changes["threads"].as_array().unwrap();
+        all.iter().find(|it| it["id"] == *thread).unwrap()["last"]["excerpt"].clone()
+    };
+    assert_eq!(threads.each_ref().map(last), ["an older answer", "[PD-285, docs] rebase"]);
+
+    // Page by page, and in the main chat once.
+    let newest = page.get(&format!("{}&limit=1", of(&refunds))).await.json();
+    assert_eq!((words(&newest), &newest["older"]), (vec!["an older answer".into()], &json!(true)));
+    let before = newest["messages"][0]["id"].as_str().unwrap();
+    let older = page.get(&format!("{}&limit=1&before={before}", of(&refunds))).await.json();
+    assert_eq!((&older["messages"][0]["id"], &older["older"]), (&told, &json!(false)));
+    assert_eq!(words(&json!({ "messages": page.messages().await })).len(), 2);
+    assert_eq!(read(&page, threads[1].clone(), &told).await, 204);
+
+    // An edit may name others; a receipt without names changes no place.
+    home.say(&main_chat(), stored(&told, &["docs"])).await;
+    let message = MessageId::new(told.as_str().unwrap());
+    let mark = Mark::NotTaken { why: "docs has ended".into() };
+    home.say(&main_chat(), Say::Mark { message: message.clone(), mark }).await;
+    assert_eq!(words(&page.get(&of(&refunds)).await.json()), ["an older answer"]);
+    assert_eq!(words(&page.get(&of(&docs)).await.json()), ["[PD-285, docs] rebase"]);
+
+    // In its own thread a message is once, whoever took it.
+    let body = json!({ "client": "client-0002", "thread": docs.thread, "text": "go on" });
+    let own = page.post("/phone/api/send", &body).await.json()["message"].clone();
+    let mark = Mark::Taken { targets: vec!["docs".parse().unwrap()], at: Timestamp::default() };
+    home.say(&docs, Say::Mark { message: MessageId::new(own.as_str().unwrap()), mark }).await;
+    let shown = page.get(&of(&docs)).await.json();
+    assert_eq!(words(&shown), ["[PD-285, docs] rebase", "go on"]);
+    assert_eq!(shown["messages"][1]["also"], json!([]));
 }

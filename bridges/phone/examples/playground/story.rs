@@ -205,6 +205,7 @@ impl Story {
 
     async fn card(&mut self, at: &Place, from: &str, (ago, mut card): (TimeDelta, Card)) -> Told {
         card.opened = self.now - ago;
+        card.until = card.opened + TimeDelta::minutes(30);
         let post = post(from, Level::Ring, Body::Card(card));
         let message = self.post(at, post.clone()).await?;
         self.cards.push((at.clone(), message, post));
@@ -295,6 +296,7 @@ fn blank(number: u128, code: &str, kind: CardKind, title: &str) -> Card {
         kind,
         title: title.into(),
         opened: Timestamp::default(),
+        until: Timestamp::default(),
         content: Rich::default(),
         diff: None,
         warnings: Vec::new(),
@@ -345,8 +347,7 @@ fn question() -> (TimeDelta, Card) {
             button(label, Some(detail), Weight::Plain, action)
         })
         .collect();
-    card.answer =
-        "Or reply to this card in your own words. Nothing happens until you answer.".into();
+    card.answer = "Or reply to this card in your own words.".into();
     (TimeDelta::minutes(8), card)
 }
 
@@ -385,7 +386,6 @@ fn deletes() -> (TimeDelta, Card) {
     card.facts = vec![
         fact("Folder", "~/code/quay-PD-287"),
         fact("Risk", "deletes 2 folders, one is not in git"),
-        fact("Until", "09:28 (26 min), then it is denied"),
     ];
     card.buttons = vec![button("Deny", None, Weight::Plain, Action::Deny { gate: gate(3) })];
     (TimeDelta::minutes(4), card)
@@ -394,8 +394,7 @@ fn deletes() -> (TimeDelta, Card) {
 fn edit() -> (TimeDelta, Card) {
     let mut card = blank(4, "W6CP", CardKind::Permission, "asks to edit a file");
     card.diff = Some(DIFF.into());
-    card.facts =
-        vec![fact("Folder", "~/code/quay-PD-285"), fact("Until", "09:30, then it is denied")];
+    card.facts = vec![fact("Folder", "~/code/quay-PD-285")];
     card.buttons = vec![
         button("Approve", None, Weight::Go, Action::Allow { gate: gate(4) }),
         button("For this session", None, Weight::Plain, Action::AllowForSession { gate: gate(4) }),

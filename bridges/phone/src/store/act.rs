@@ -195,7 +195,8 @@ pub(crate) fn mark_read(
     let (Some(thread), Some(message)) = (ids.thread_row(thread), ids.message_row(message)) else {
         return Err(ActError::Gone("this message is not here any more"));
     };
-    let known = "select exists (select 1 from message where id = ?1 and (?2 = 0 or thread = ?2))";
+    let known = "select exists (select 1 from message where id = ?1 and (?2 = 0 or thread = ?2))
+        or exists (select 1 from told where message = ?1 and thread = ?2)";
     if !tx.prepare_cached(known)?.query_row(params![message, thread], |row| row.get(0))? {
         return Err(ActError::Gone("this message is not here any more"));
     }

@@ -8,7 +8,8 @@ use std::{
 };
 
 /// Numbered, only ever added.
-const MIGRATIONS: [&str; 1] = [include_str!("migrations/001_log.sql")];
+const MIGRATIONS: [&str; 2] =
+    [include_str!("migrations/001_log.sql"), include_str!("migrations/002_told.sql")];
 
 /// How long another process may hold the file, such as a copy being made of it.
 const BUSY: Duration = Duration::from_secs(5);
@@ -105,6 +106,31 @@ mod tests {
         assert_eq!(ask("synchronous"), 2);
         drop(db);
         assert_eq!(open(&file, 0).unwrap().1, epoch, "a log keeps its name");
+    }
+
+    #[test]
+    fn what_sessions_were_told_before_shows_in_their_threads() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("phone.db");
+        let old = Connection::open(&file).unwrap();
+        old.execute_batch(MIGRATIONS[0]).unwrap();
+        let rows = r#"
+            insert into thread values (1, '{"session":"docs"}', 0, 1), (2, '{"session":"docs"}', 0, 2);
+            insert into message (thread, kind, body, mark, card, loud, created, seq) values
+                (0, 'text', 'a', '{"mark":"stored","targets":["docs","gone"]}', null, 1, 0, 3),
+                (2, 'text', 'b', '{"mark":"taken","targets":["docs"]}', null, 1, 0, 4),
+                (0, 'text', 'c', '{"mark":"kept","why":"nobody"}', null, 1, 0, 5),
+                (0, 'post', '{"body":{"body":"card","opened":"2026-11-29T08:58:00Z"}}', null, 'decided', 1, 0, 6);
+            pragma user_version = 1;"#;
+        old.execute_batch(rows).unwrap();
+        drop(old);
+        let (db, _) = open(&file, 0).unwrap();
+        let told = "select group_concat(message || ' in ' || thread) from told";
+        let told: String = db.query_row(told, [], |row| row.get(0)).unwrap();
+        assert_eq!(told, "1 in 2", "once, in the newest thread of that name");
+        let until = "select json_extract(body, '$.body.until') from message where card is not null";
+        let until: String = db.query_row(until, [], |row| row.get(0)).unwrap();
+        assert_eq!(until, "2026-11-29T08:58:00Z");
     }
 
     #[test]

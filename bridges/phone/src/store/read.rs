@@ -108,8 +108,8 @@ pub(crate) fn snapshot(db: &mut Connection, person: &str) -> Result<Snapshot, St
     })
 }
 
-/// Up to `limit` messages before message `before`, or the newest: of one thread, or for the main
-/// chat of all, in the order they came.
+/// Up to `limit` messages before message `before`, or the newest, in the order they came: of one
+/// thread with what its session was told elsewhere, or for the main chat of all.
 pub(crate) fn page(
     db: &mut Connection,
     thread: i64,
@@ -124,7 +124,12 @@ pub(crate) fn page(
     let mut messages = if thread == MAIN {
         shown(&tx, "id < ?1 order by id desc limit ?2", params![before, limit + 1])?
     } else {
-        let filter = "thread = ?1 and id < ?2 order by id desc limit ?3";
+        let filter = "id in (
+                select * from (select id from message
+                    where thread = ?1 and id < ?2 order by id desc limit ?3)
+                union select * from (select message from told
+                    where thread = ?1 and message < ?2 order by message desc limit ?3))
+            order by id desc limit ?3";
         shown(&tx, filter, params![thread, before, limit + 1])?
     };
     let older = messages.len() > usize::try_from(limit).unwrap_or(usize::MAX);
@@ -152,7 +157,8 @@ pub(crate) fn changes(
         Some((message, _)) if more => message.seq,
         Some(_) | None => last,
     };
-    let mut threads: BTreeSet<i64> = messages.iter().map(|(message, _)| message.thread).collect();
+    let of = |(message, _): &Shown| [message.thread].into_iter().chain(message.also.clone());
+    let mut threads: BTreeSet<i64> = messages.iter().flat_map(of).collect();
     let touched = "select id from thread where seq > ?1 and seq <= ?2
         union select thread from read_mark where person = ?3 and seq > ?1 and seq <= ?2";
     for id in tx.prepare_cached(touched)?.query_map(params![from, seq, person], |row| row.get(0))? {
@@ -212,8 +218,10 @@ fn summaries(
             let last: Option<i64> = if id == MAIN {
                 tx.prepare_cached("select max(id) from message")?.query_row([], |row| row.get(0))?
             } else {
-                tx.prepare_cached("select max(id) from message where thread = ?1")?
-                    .query_row(params![id], |row| row.get(0))?
+                let newest = "select max(id) from (
+                    select max(id) as id from message where thread = ?1
+                    union all select max(message) from told where thread = ?1)";
+                tx.prepare_cached(newest)?.query_row(params![id], |row| row.get(0))?
             };
             let last = match last {
                 Some(last) => row::message(tx, last)?,

@@ -7,6 +7,8 @@ use super::{StoreError, parse};
 pub(crate) struct MessageRow {
     pub(crate) id: i64,
     pub(crate) thread: i64,
+    /// Threads of sessions that were told it from here.
+    pub(crate) also: Vec<i64>,
     pub(crate) content: Content,
     pub(crate) reply_to: Option<i64>,
     pub(crate) created: i64,
@@ -30,7 +32,8 @@ pub(crate) enum Content {
     Notice(String),
 }
 
-pub(super) const COLUMNS: &str = "id, thread, kind, body, author, author_name, client, reply_to, mark, aside, created, edited, seq";
+pub(super) const COLUMNS: &str = "id, thread, kind, body, author, author_name, client, reply_to, mark, aside, created, edited, seq,
+    (select json_group_array(told.thread) from told where told.message = message.id)";
 
 /// The columns as they are, before any of them is understood.
 pub(super) struct Raw {
@@ -42,6 +45,7 @@ pub(super) struct Raw {
     client: Option<String>,
     mark: Option<String>,
     aside: Option<String>,
+    also: String,
 }
 
 impl Raw {
@@ -55,6 +59,7 @@ impl Raw {
             client: row.get(6)?,
             mark: row.get(8)?,
             aside: row.get(9)?,
+            also: row.get(13)?,
         })
     }
 
@@ -73,7 +78,8 @@ impl Raw {
             // The table's own check leaves only `notice`.
             _ => Content::Notice(self.body),
         };
-        Ok(MessageRow { id, thread, content, reply_to, created, edited, seq })
+        let also = parse(&self.also, ("told", "thread", id))?;
+        Ok(MessageRow { id, thread, also, content, reply_to, created, edited, seq })
     }
 }
 

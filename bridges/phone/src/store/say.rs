@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use vigie_core::{
     bridge::{Body, Mark, Place, Post, Said, Say, ThreadState},
-    id::{DeliveryId, MessageId},
+    id::{DeliveryId, MessageId, SessionName},
 };
 
 use super::{StoreError, json, next_seq, row};
@@ -146,7 +146,25 @@ impl Saying<'_> {
         let seq = next_seq(self.tx)?;
         let row = self.ids.message_row(message);
         let changed = self.tx.prepare_cached(update)?.execute(params![row, json(mark), seq])?;
-        found(changed, "there is no such message of a person's to mark")
+        found(changed, "there is no such message of a person's to mark")?;
+        match mark {
+            Mark::Stored { targets, .. } | Mark::Taken { targets, .. } => self.told(row, targets),
+            // It says no names; where the message was shown, this belongs too.
+            Mark::Kept { .. } | Mark::NotTaken { .. } => Ok(()),
+        }
+    }
+
+    /// The newest thread of each target shows the message too, unless it was written there.
+    fn told(&self, message: Option<i64>, targets: &[SessionName]) -> Result<(), SayFailed> {
+        self.tx.prepare_cached("delete from told where message = ?1")?.execute(params![message])?;
+        let show = "insert or ignore into told (message, thread)
+            select message.id, there.id from message, thread as there
+            where message.id = ?1 and there.id <> message.thread and there.id =
+                (select max(id) from thread where json_extract(state, '$.session') = ?2)";
+        for target in targets {
+            self.tx.prepare_cached(show)?.execute(params![message, target.as_str()])?;
+        }
+        Ok(())
     }
 
     fn make_thread(&self, state: &ThreadState) -> Result<i64, SayFailed> {

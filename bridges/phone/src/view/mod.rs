@@ -25,6 +25,8 @@ type Millis = i64;
 pub(crate) struct MessageView {
     id: MessageId,
     thread: Option<ThreadId>,
+    /// Threads that show it too, since their sessions were told it.
+    also: Vec<ThreadId>,
     /// Later changes have higher numbers: a page never goes back to an older state.
     seq: i64,
     at: Millis,
@@ -77,6 +79,7 @@ struct CardView {
     kind: CardKind,
     title: String,
     opened: Millis,
+    until: Millis,
     content: Vec<Node>,
     diff: Option<String>,
     warnings: Vec<String>,
@@ -184,6 +187,7 @@ impl Viewer<'_> {
         MessageView {
             id: self.ids.message(row.id),
             thread: self.ids.thread(row.thread),
+            also: row.also.iter().filter_map(|&thread| self.ids.thread(thread)).collect(),
             seq: row.seq,
             at: row.created,
             edited: row.edited,
@@ -255,6 +259,7 @@ fn body(body: Body) -> BodyView {
         Body::Card(card) => BodyView::Card(Box::new(CardView {
             content: rich::nodes(&card.content),
             opened: card.opened.timestamp_millis(),
+            until: card.until.timestamp_millis(),
             gate: card.gate,
             code: card.code,
             kind: card.kind,
