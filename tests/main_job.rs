@@ -288,9 +288,9 @@ async fn claude_code_is_steered_from_the_phone_and_survives_the_daemon() {
             m["what"]["body"]["state"]["state"] == "open" && plain(m).contains("note.txt")
         })
         .await;
-    phone.send("word-answer", "[PD-285] approve").await;
+    let code = edit["what"]["body"]["code"].as_str().unwrap();
+    phone.send("word-answer", &format!("[PD-285] approve {code}")).await;
     phone.hears("written").await;
-    assert!(plain(&edit).contains("note.txt"));
     assert_eq!(
         model.heard_times("[phone] /tmp is text => write note.txt hello then say written"),
         1

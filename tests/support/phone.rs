@@ -113,7 +113,10 @@ impl Phone {
 
     /// Waits for a session's words.
     pub(crate) async fn hears(&self, words: &str) -> Value {
-        self.shows(words, |message| plain(message).contains(words)).await
+        self.shows(words, |message| {
+            message["what"]["kind"] == "post" && plain(message).contains(words)
+        })
+        .await
     }
 
     /// How many messages of sessions hold these words.

@@ -103,6 +103,8 @@ async fn through_a_holder(
         permission_mode: None,
         conversation: Conversation::New { id: String::new() },
         first_seq: 1,
+        shared: folder.to_owned(),
+        recording_limit: 32 << 20,
         prompt_ends: None,
     };
     client::spawn(vigie, folder, &spec).await?;
