@@ -50,9 +50,11 @@ export const flush = async () => {
     for (;;) {
       const entry = outbox().find((entry) => entry.state === "kept");
       if (!entry) return;
-      const { client, thread, text, reply_to } = entry;
+      const { client, thread, text, reply_to, at } = entry;
+      // A word typed without a network an hour ago is not about what is asked now. (u32 on the server)
+      const kept_ms = Math.min(Math.max(0, Date.now() - at), 4294967295);
       try {
-        const { message } = await post("send", { client, thread, text, reply_to });
+        const { message } = await post("send", { client, thread, text, reply_to, kept_ms });
         // It stays visible from here until the log itself shows it.
         if (model.messages.has(message)) drop(client);
         else change(client, { state: "stored", message });

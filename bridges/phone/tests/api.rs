@@ -413,3 +413,15 @@ fn words(changes: &Value) -> Vec<String> {
     let text = |it: &Value| flat(&it["what"]["body"]["text"]);
     changes["messages"].as_array().unwrap().iter().map(text).collect()
 }
+
+#[tokio::test]
+async fn what_the_page_kept_for_an_hour_was_written_an_hour_ago() {
+    let home = Home::start().await;
+    let phone = Client::new(home.address(), "ines");
+    let kept = json!({ "client": "message-1", "text": "yes", "kept_ms": 3_600_000 });
+    let fresh = json!({ "client": "message-2", "text": "yes" });
+    assert_eq!(phone.post("/phone/api/send", &kept).await.status, 200);
+    assert_eq!(phone.post("/phone/api/send", &fresh).await.status, 200);
+    let heard = home.inbox.accepted(2).await;
+    assert!((heard[1].at - heard[0].at).num_minutes() >= 59, "{heard:?}");
+}

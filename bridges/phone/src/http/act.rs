@@ -6,6 +6,7 @@ use axum::{
     extract::{State, rejection::JsonRejection},
     http::StatusCode,
 };
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 use vigie_core::{
@@ -32,6 +33,10 @@ pub(super) struct Send {
     thread: Option<ThreadId>,
     text: String,
     reply_to: Option<MessageId>,
+    /// How long the page has kept it, in milliseconds: a word typed without a network an hour ago
+    /// was not about what is asked now.
+    #[serde(default)]
+    kept_ms: u32,
 }
 
 #[derive(Deserialize)]
@@ -76,9 +81,15 @@ pub(super) async fn send(
     person: Person,
     asked: Asked<Send>,
 ) -> Result<Json<Stored>, Refusal> {
-    let Send { client, thread, text, reply_to } = body(asked)?;
+    let Send { client, thread, text, reply_to, kept_ms } = body(asked)?;
     check(&client, Some(&text))?;
-    let new = store::NewText { client, thread, text, reply_to };
+    let new = store::NewText {
+        client,
+        thread,
+        text,
+        reply_to,
+        kept: TimeDelta::milliseconds(kept_ms.into()),
+    };
     phone.act(person, move |db, ids, who| store::text(db, ids, who, &new)).await
 }
 

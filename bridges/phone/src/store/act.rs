@@ -1,6 +1,7 @@
 //! What a person does, written down before anybody is told: the message and its update in one
 //! transaction. A repeated request finds its first one by the page's own id for it.
 
+use chrono::TimeDelta;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use vigie_core::{
     Timestamp,
@@ -52,6 +53,8 @@ pub(crate) struct NewText {
     pub(crate) thread: Option<ThreadId>,
     pub(crate) text: String,
     pub(crate) reply_to: Option<MessageId>,
+    /// How long the page has kept it: it was written that long ago, whenever it arrives.
+    pub(crate) kept: TimeDelta,
 }
 
 pub(crate) struct Edit {
@@ -104,7 +107,7 @@ pub(crate) fn text(
         reply_to: new.reply_to.clone(),
         origin: TextOrigin::Typed,
     };
-    doing.hand_in(&new.client, (thread, row), what)
+    doing.hand_in(&new.client, (thread, row), now - new.kept, what)
 }
 
 /// Only the person's own texts; the log shows the new words, the core decides what becomes of them.
@@ -134,7 +137,7 @@ pub(crate) fn edit(
         seq
     ])?;
     let what = HeardKind::Edited { message: edit.message.clone(), text: edit.text.clone() };
-    doing.hand_in(&edit.client, (row.thread, row.id), what)
+    doing.hand_in(&edit.client, (row.thread, row.id), now, what)
 }
 
 /// Only what the stored message offers at this moment: a page may be stale, and a request forged.
@@ -154,7 +157,7 @@ pub(crate) fn tap(
         Content::Text { .. } | Content::Notice(_) => return Err(ActError::Gone(GONE)),
     }
     let what = HeardKind::Tap { message: tap.message.clone(), action: tap.action.clone() };
-    doing.hand_in(&tap.client, (row.thread, row.id), what)
+    doing.hand_in(&tap.client, (row.thread, row.id), now, what)
 }
 
 /// Puts a text that was set aside back into the queue, at its old place.
@@ -293,6 +296,7 @@ impl<'a> Doing<'a> {
         self,
         client: &str,
         (thread, message): (i64, i64),
+        at: Timestamp,
         what: HeardKind,
     ) -> Result<Done, ActError> {
         let count = "select count(*) from heard where state = 'waiting'";
@@ -307,7 +311,7 @@ impl<'a> Doing<'a> {
                 chat: ChatId::new(CHAT),
                 thread: self.ids.thread(thread),
             },
-            at: self.now,
+            at,
             what,
         };
         let insert = "insert into heard (person, client, message, heard, created) values (?1, ?2, ?3, ?4, ?5)";
@@ -341,7 +345,13 @@ mod tests {
                 db,
                 &ids,
                 (&person, now),
-                &NewText { client, thread: None, text: "hello".into(), reply_to: None },
+                &NewText {
+                    client,
+                    thread: None,
+                    text: "hello".into(),
+                    reply_to: None,
+                    kept: TimeDelta::zero(),
+                },
             )
         };
         let first = send(&mut db, "client-0001").unwrap();
