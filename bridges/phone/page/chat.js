@@ -1,10 +1,10 @@
 // One chat: its log, where it stands in it, and the place to write.
-import { announce, dayName, dayOf, el, icon, pageMoved, settle } from "./dom.js";
+import { announce, dayName, dayOf, el, icon, pageMoved, said, settle } from "./dom.js";
 import { message, summary, unsent } from "./message.js";
 import { composer, stateOf } from "./composer.js";
 import { MAIN, belongs, keyOf, model, number, older, openLog, post, threadOf, trim } from "./model.js";
 import { keepTyped, sameIn } from "./card.js";
-import { command, sessionMenu } from "./commands.js";
+import { command, newSession, sessionMenu } from "./commands.js";
 import { drop, pending, retry, survives } from "./outbox.js";
 import { isLive } from "./live.js";
 
@@ -167,10 +167,20 @@ const draw = () => {
     wanted.push(cached(entry.client, `${entry.state} ${isLive()} ${model.health}`, () => unsent(entry, act, isLive(), current.key)));
   }
   if (!survives()) wanted.push(cached("storage", 0, () => el("p", { class: "note" }, "This browser keeps nothing for this page: what is not sent is lost when you close it.")));
-  if (wanted.length === 0) wanted.push(cached("empty", 0, () => el("p", { class: "note empty" }, "Nothing was said here yet.")));
+  if (wanted.length === 0) wanted.push(cached("empty", 0, () => begin(model.threads.get(current.key))));
   settle(log, wanted);
   refocus?.focus({ preventScroll: true });
   refocus = null;
+};
+
+/** How to begin, where nothing was said yet. */
+const begin = ({ session }) => {
+  const nothing = el("p", {}, "Nothing was said here yet.");
+  if (session) return el("div", { class: "note empty" }, nothing, el("p", {}, "What you write here goes to ", el("b", { class: "key" }, said(session)), "."));
+  const start = el("button", { type: "button", class: "btn go", on: { click: () => newSession(() => {}) } }, icon("i-plus"), "New session");
+  return el("div", { class: "note empty begin" }, nothing, start,
+    el("p", {}, el("code", {}, "[NAME] text"), " tells a session something; in its own chat it needs no name."),
+    el("p", {}, el("code", {}, "/help"), " lists what you can write here."));
 };
 
 /** The node for a state that is shown already, or a new one. */

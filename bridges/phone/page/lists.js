@@ -11,6 +11,8 @@ const shown = new Map(); // of the list: by thread key
 const threads = document.getElementById("threads");
 const page = document.getElementById("waiting");
 
+const none = el("p", { class: "note" }, "No session yet. The + above starts one.");
+
 export const drawThreads = (chosen) => {
   const all = [...model.threads.entries()];
   const recent = (a, b) => number(b[1].last?.id ?? "-0") - number(a[1].last?.id ?? "-0");
@@ -21,6 +23,7 @@ export const drawThreads = (chosen) => {
     el("ul", {}, ...all.filter(([name]) => name === MAIN).map((entry) => row(entry, chosen))),
     ...group("Open", sessions.filter((entry) => !over(entry))),
     ...group("Ended", sessions.filter(over)),
+    ...(sessions.length ? [] : [none]),
   ]);
 };
 

@@ -1,10 +1,12 @@
 // The connection: live, coming back, or away; always true. It continues from the last change seen.
-import { get, model, apply, changed, load, Refused } from "./model.js";
-import { clock } from "./dom.js";
+import { get, model, apply, changed, load, onSignedOut, Refused } from "./model.js";
+import { clock, el } from "./dom.js";
 
 const SILENT = 40_000; // two heartbeats and a half
 const AWAY = 30_000; // longer than this is no blip
-const DELAYS = [1, 2, 4, 8, 15, 30];
+const DELAYS = [1, 2, 4, 5]; // s; the last one holds on, so that nobody waits long before the page
+const HIDDEN = 30; // s, while nobody looks
+const BRIEF = 5_000; // a stream that ends sooner is not tried again at once
 
 // heard: when anything came last; until: when the next try begins
 const state = { kind: "late", heard: null, since: Date.now(), until: null, tries: 0, stream: null, out: false };
@@ -43,6 +45,7 @@ const catchUp = async () => {
 };
 
 const follow = (mine) => {
+  const opened = Date.now();
   const stream = new EventSource(`/phone/api/live?from=${encodeURIComponent(model.cursor)}`);
   const heard = () => {
     if (mine !== attempt) return;
@@ -68,7 +71,12 @@ const follow = (mine) => {
     model.cursor = null;
     connect();
   });
-  stream.onerror = () => { if (mine === attempt) again(); };
+  stream.onerror = () => {
+    if (mine !== attempt) return;
+    // Most often Vigie began anew, or this device was signed out: the first try tells.
+    if (Date.now() - opened > BRIEF) connect();
+    else again();
+  };
   state.stream = stream;
 };
 
@@ -77,7 +85,9 @@ const again = (failed) => {
   state.stream = null;
   state.out = failed instanceof Refused && failed.status === 401;
   if (state.kind === "live") Object.assign(state, { kind: "late", since: state.heard });
-  const delay = DELAYS[Math.min(state.tries++, DELAYS.length - 1)] * 1000 * (0.85 + Math.random() * 0.3);
+  const seconds = document.hidden ? HIDDEN : DELAYS[Math.min(state.tries, DELAYS.length - 1)];
+  state.tries++;
+  const delay = seconds * 1000 * (0.8 + Math.random() * 0.2); // not all pages at the same moment
   state.until = Date.now() + delay;
   clearTimeout(retry);
   retry = setTimeout(connect, delay);
@@ -101,6 +111,8 @@ const words = () => {
   return ["late", left ? `Reconnecting, ${left} s` : "Reconnecting", `Reconnecting. ${seen}`.trim()];
 };
 
+const tryNow = () => el("button", { type: "button", class: "link", on: { click: () => connect() } }, "Try now");
+
 const set = (node, text) => { if (node.textContent !== text) node.textContent = text; };
 
 const show = () => {
@@ -112,20 +124,26 @@ const show = () => {
   for (const bar of document.querySelectorAll("[data-conn-bar]")) {
     bar.hidden = !long;
     bar.className = `conn-bar ${look === "off" || look === "" ? "off" : ""}`.trim();
-    set(bar, long ?? "");
-    if (state.out && !bar.querySelector("a")) {
-      const a = document.createElement("a");
-      Object.assign(a, { href: "/login", textContent: "Sign in" });
-      bar.append(" ", a);
-    }
+    // Only what changed, so that a button under the finger stays.
+    const way = !long ? "" : state.out ? "in" : state.kind === "live" ? "" : "now";
+    if (bar.dataset.says === `${way} ${long}`) continue;
+    bar.dataset.says = `${way} ${long}`;
+    const held = bar.contains(document.activeElement);
+    bar.replaceChildren(long ?? "", ...(way === "in" ? [" ", el("a", { href: "/login" }, "Sign in")] : way === "now" ? [" ", tryNow()] : []));
+    if (held) bar.querySelector("a, button")?.focus();
   }
 };
 
+onSignedOut((refused) => {
+  if (state.out) return;
+  attempt++; // what is open belongs to who was signed in
+  again(refused);
+});
 setInterval(() => {
   if (state.kind === "live" && Date.now() - state.heard > SILENT) connect();
   show();
 }, 1000);
-addEventListener("online", connect);
+addEventListener("online", () => connect());
 addEventListener("offline", () => { again(); });
 addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
 document.addEventListener("visibilitychange", () => {

@@ -179,22 +179,35 @@ export const unsent = (entry, act, live, view) => {
     el("div", { class: "bubble" }, el("p", { class: "lines", dir: "auto" }, ...to, said(words))), state);
 };
 
+const unpick = (node) => {
+  node.classList.remove("picked");
+  node.querySelector(".more").setAttribute("aria-expanded", "false");
+};
+
 /** Reply, copy, edit: under a mouse at once, on a phone after a tap; by Tab always. */
 const tools = (node, message, act) => {
   const { what } = message;
-  const button = (mark, label, run) => el("button", { type: "button", class: "btn quiet icon", "aria-label": label, title: label, on: { click: () => { node.classList.remove("picked"); run(); } } }, icon(mark));
+  const button = (mark, label, run) => el("button", { type: "button", class: "btn quiet icon", "aria-label": label, title: label, on: { click: () => { unpick(node); run(); } } }, icon(mark));
   const body = what.kind === "text" ? what.text : null;
   node.append(el("div", { class: "tools" },
     button("i-reply", "Reply", () => act.reply(message)),
     body && navigator.clipboard ? button("i-copy", "Copy", () => navigator.clipboard.writeText(body).catch(() => {})) : null,
     what.mine ? button("i-edit", "Edit", () => act.edit(message)) : null));
   const bubble = node.querySelector(".bubble");
+  const more = el("button", { type: "button", class: "more", "aria-label": "Reply, copy or edit", title: "Reply, copy or edit", "aria-expanded": "false" }, icon("i-more"));
+  const pick = () => {
+    const on = !node.classList.contains("picked");
+    node.parentNode.querySelectorAll(".picked").forEach(unpick);
+    node.classList.toggle("picked", on);
+    more.setAttribute("aria-expanded", String(on));
+    if (on) node.querySelector(".tools").scrollIntoView({ block: "nearest" }); // not under the dock
+  };
+  more.addEventListener("click", pick);
   bubble.addEventListener("click", (event) => {
     if (event.target.closest("a, button, summary, pre") || String(getSelection())) return;
-    const on = !node.classList.contains("picked");
-    node.parentNode.querySelectorAll(".picked").forEach((other) => other.classList.remove("picked"));
-    node.classList.toggle("picked", on);
+    pick();
   });
+  node.querySelector(".tools").before(more);
   swipe(bubble, () => act.reply(message));
 };
 

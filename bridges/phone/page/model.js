@@ -37,6 +37,14 @@ export class Refused extends Error {
   }
 }
 
+const left = new Set();
+/** `listener(refused)` when an answer says that nobody is signed in here. */
+export const onSignedOut = (listener) => left.add(listener);
+const out = (refused) => {
+  left.forEach((listener) => listener(refused));
+  return refused;
+};
+
 const WAIT = 20_000;
 
 const ask = async (path, options = {}) => {
@@ -47,10 +55,11 @@ const ask = async (path, options = {}) => {
     throw new Refused(0, "Vigie cannot be reached just now");
   }
   // A login page instead of an answer.
-  if (response.redirected) throw new Refused(401, "you are signed out here");
+  if (response.redirected) throw out(new Refused(401, "you are signed out here"));
   if (response.ok) return response.status === 204 ? null : response.json();
   const says = await response.json().then((body) => body.error, () => null);
-  throw new Refused(response.status, says ?? `Vigie answered with status ${response.status}`);
+  const refused = new Refused(response.status, says ?? `Vigie answered with status ${response.status}`);
+  throw response.status === 401 ? out(refused) : refused;
 };
 export const get = (path, query = {}) => {
   const filled = Object.entries(query).filter(([, value]) => value != null);

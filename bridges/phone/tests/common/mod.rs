@@ -9,7 +9,7 @@ pub(crate) mod posts;
 use async_trait::async_trait;
 use axum::{
     Router,
-    extract::Request,
+    extract::{Request, State},
     middleware::{self, Next},
     response::Response,
 };
@@ -19,7 +19,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -44,6 +44,7 @@ pub(crate) struct Home {
     pub(crate) inbox: Arc<Script>,
     clock: Arc<AtomicI64>,
     deliveries: AtomicU64,
+    signed_out: Arc<AtomicBool>,
     running: Option<Running>,
 }
 
@@ -61,6 +62,7 @@ impl Home {
             inbox: Arc::new(Script::default()),
             clock: Arc::new(AtomicI64::new(MORNING)),
             deliveries: AtomicU64::new(0),
+            signed_out: Arc::default(),
             running: None,
         };
         home.begin("127.0.0.1:0".parse().unwrap()).await;
@@ -88,12 +90,17 @@ impl Home {
         let pages = Router::new()
             .nest_service("/phone", phone.router())
             .nest("/assets", assets_router())
-            .layer(middleware::from_fn(login));
+            .layer(middleware::from_fn_with_state(Arc::clone(&self.signed_out), login));
         let mut tasks = JoinSet::new();
         tasks.spawn(async move { axum::serve(listener, pages).await.unwrap() });
         let (hearing, inbox, until) = (Arc::clone(&phone), Arc::clone(&self.inbox), stop.clone());
         tasks.spawn(async move { hearing.hear(&*inbox, until).await.unwrap() });
         self.running = Some(Running { phone, stop, address, tasks });
+    }
+
+    /// Whether nobody is signed in any more.
+    pub(crate) fn sign_out(&self, out: bool) {
+        self.signed_out.store(out, Ordering::Relaxed);
     }
 
     /// Another handle on the log, as a crash leaves it: nobody closed anything.
@@ -164,11 +171,16 @@ impl Drop for Home {
 }
 
 /// Stands for the web part's login: the header says who it is.
-async fn login(mut request: Request, next: Next) -> Response {
+async fn login(
+    State(signed_out): State<Arc<AtomicBool>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let person = request.headers().get("x-person").map(|name| name.to_str().unwrap().to_owned());
     // A browser sends no such header, and is Inès.
     let browser = request.headers().contains_key("sec-fetch-mode").then(|| "ines".to_owned());
-    if let Some(id) = person.or(browser) {
+    let signed_in = !signed_out.load(Ordering::Relaxed);
+    if let Some(id) = person.or(browser).filter(|_| signed_in) {
         let name = if id == "ines" { "Inès Caradec".into() } else { format!("{id} of the crew") };
         request.extensions_mut().insert(Person { id, name });
     }
