@@ -1,7 +1,7 @@
 //! The data folder and its disk.
 
 use std::{
-    io,
+    fs, io,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
@@ -12,6 +12,14 @@ use super::Finding;
 const LITTLE: u64 = 2 << 30;
 /// Below this the database may fail to write at any moment.
 const NONE_LEFT: u64 = 100 << 20;
+
+/// A page of a database, since that is what Vigie writes.
+fn try_to_write(folder: &Path) -> io::Result<()> {
+    let file = folder.join(".doctor");
+    let written = fs::write(&file, [0; 4096]);
+    let removed = fs::remove_file(&file);
+    written.and(removed)
+}
 
 pub(super) fn data_folder(data: &Path) -> Finding {
     const TOPIC: &str = "data folder";
@@ -36,6 +44,10 @@ pub(super) fn data_folder(data: &Path) -> Finding {
     if meta.uid() != nix::unistd::geteuid().as_raw() {
         let todo = "Set VIGIE_HOME to a folder of your own.";
         return Finding::fail(TOPIC, format!("{shown} belongs to another user"), todo);
+    }
+    if let Err(error) = try_to_write(data) {
+        let todo = "Make room on its disk, or mount that for writing; Vigie takes nothing it cannot write down.";
+        return Finding::fail(TOPIC, format!("nothing can be written in {shown}: {error}"), todo);
     }
     let mode = meta.mode() & 0o777;
     if mode & 0o077 != 0 {
