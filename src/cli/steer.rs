@@ -14,9 +14,7 @@ use crate::{
 pub(super) async fn run(name: &str, deed: &str, desk: &Desk) -> Result<(), Failure> {
     let path = format!("/sessions/{}/{deed}", segment(name));
     let done: Done = match desk.client.post(&path, &serde_json::json!({})).await {
-        Err(error) if deed == "kill" && error.is_not_written() => {
-            kill_here(name, desk).await.map_err(|_| error)?
-        }
+        Err(error) if deed == "kill" && error.is_not_written() => kill_here(name, desk).await?,
         answer => answer?,
     };
     desk.out.show(&done, |_, done| plain::line(&done.words))

@@ -6,10 +6,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 use vigie_core::{
-    bridge::Accepted,
+    bridge::{Accepted, NotAccepted},
+    command::{Refusal, Reply},
     decide::{Decision, Event, decide, next_deadline},
     ids::Ids,
-    state::{Facts, Rules, State},
+    state::{Facts, JournalEntry, Row, Rules, State},
 };
 
 use super::{
@@ -87,7 +88,7 @@ impl Worker {
             tokio::select! {
                 biased; // nothing is decided on a state that is ahead of the disk
                 () = stop.cancelled() => break,
-                () = self.broken.notified() => self.start_over(&stop).await,
+                () = self.broken.notified() => self.start_over(&mut mail, &stop).await,
                 Some(mail) = mail.recv() => self.mail(mail).await,
                 () = sleep_until(deadline) => self.take(Event::Tick, Waiting::Nobody).await,
             }
@@ -145,25 +146,61 @@ impl Worker {
         let _ = self.batches.send(Effects { written, to_do: effects, answer }).await;
     }
 
-    /// What is in memory is ahead of what is on disk: throw it away and read again.
-    async fn start_over(&mut self, stop: &CancellationToken) {
+    /// What is in memory is ahead of what is on disk: throw it away and read again. Until something
+    /// can be written, everything can be looked at and nothing is taken in.
+    async fn start_over(&mut self, mail: &mut mpsc::Receiver<Mail>, stop: &CancellationToken) {
         self.health.send_replace(Some("Vigie cannot write to its disk".into()));
+        let mut again = Instant::now();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(AFTER_A_FAILED_COMMIT) => {}
-            }
-            match self.store.load().await {
-                Ok(found) => {
-                    self.state = State::new(self.rules.clone(), found);
-                    break;
+                Some(mail) = mail.recv() => self.while_ill(mail),
+                () = sleep_until(again) => {
+                    if self.is_well().await {
+                        break;
+                    }
+                    again = Instant::now() + AFTER_A_FAILED_COMMIT;
                 }
-                Err(error) => error!(reason = %error, "the database could not be read again"),
             }
         }
         self.health.send_replace(None);
         info!("the state was read again after a failed commit");
         self.take(Event::Booted, Waiting::Nobody).await;
+    }
+
+    /// Whoever can hand it in again hears that it was not taken. What holders and bridges tell is
+    /// asked of them anew once all is well.
+    fn while_ill(&self, mail: Mail) {
+        let reason = || "its disk takes nothing".to_owned();
+        match mail {
+            Mail::Event(_) => {}
+            Mail::Heard { answer, .. } => refuse(answer, reason()),
+            Mail::Request { request, answer } => {
+                let reply = self.state.read(&request.what);
+                // Whoever asked may have gone.
+                let _ = answer.send(reply.ok_or_else(|| Refusal::NotWritten { reason: reason() }));
+            }
+        }
+    }
+
+    /// Reads everything again, and writes one line to see whether that can be done.
+    async fn is_well(&mut self) -> bool {
+        match self.store.load().await {
+            Ok(found) => self.state = State::new(self.rules.clone(), found),
+            Err(error) => {
+                error!(reason = %error, "the database could not be read again");
+                return false;
+            }
+        }
+        let line = JournalEntry {
+            at: self.clock.now(),
+            kind: "writing_again".into(),
+            session: None,
+            gate: None,
+            human: None,
+            detail: serde_json::json!({}),
+        };
+        self.store.write(vec![Row::Journal(line)]).await.await.is_ok_and(|written| written.is_ok())
     }
 }
 
@@ -175,17 +212,14 @@ fn at_once() -> oneshot::Receiver<Result<(), StoreError>> {
     written
 }
 
-fn refuse(
-    answer: oneshot::Sender<Result<Accepted, vigie_core::bridge::NotAccepted>>,
-    reason: String,
-) {
+fn refuse(answer: oneshot::Sender<Result<Accepted, NotAccepted>>, reason: String) {
     // Whoever handed it in may have gone, and hands it in again.
-    let _ = answer.send(Err(vigie_core::bridge::NotAccepted { reason }));
+    let _ = answer.send(Err(NotAccepted { reason }));
 }
 
 /// Whoever waits for what is decided.
 enum Waiting {
     Nobody,
-    Request(oneshot::Sender<Result<vigie_core::command::Reply, vigie_core::command::Refusal>>),
-    Heard(oneshot::Sender<Result<Accepted, vigie_core::bridge::NotAccepted>>),
+    Request(oneshot::Sender<Result<Reply, Refusal>>),
+    Heard(oneshot::Sender<Result<Accepted, NotAccepted>>),
 }

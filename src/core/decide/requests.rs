@@ -12,7 +12,7 @@ use crate::{
     nearest::nearest,
     prompt::{Prompt, PromptMessage, PromptState},
     session::{Ending, Launch, Life, Session, Spent},
-    state::{Project, Row},
+    state::{Project, Row, State},
     text,
 };
 
@@ -25,10 +25,10 @@ pub(super) const NEAR: usize = 3;
 impl Work<'_> {
     pub(super) fn request(&mut self, request: Request) -> Result<Reply, Refusal> {
         let Request { by, via, what } = request;
-        match what {
+        match what.clone() {
             Command::Start(start) => {
                 let id = self.start(&start, &by)?;
-                let view = self.view(id).expect("it was just made");
+                let view = self.state.view(id).expect("it was just made");
                 Ok(Reply::Started(Box::new(view)))
             }
             Command::Send { session, text, form } => {
@@ -53,32 +53,10 @@ impl Work<'_> {
                 let who = Who { human: by, via };
                 self.answer_by_code(&code, &choice, &who).map(|words| Reply::Done { words })
             }
-            Command::Sessions => Ok(Reply::Sessions(self.views())),
-            Command::Waiting => Ok(Reply::Waiting(self.waiting())),
-            Command::Status => Ok(Reply::Status(Status {
-                sessions: self.views(),
-                waiting: self.waiting(),
-                pending_deliveries: self.state.deliveries.len(),
-                failed_deliveries: self.state.failed.iter().cloned().collect(),
-                problems: self.state.problems.clone(),
-            })),
+            Command::Sessions | Command::Waiting | Command::Status => {
+                Ok(self.state.read(&what).expect("these are only read"))
+            }
         }
-    }
-
-    fn waiting(&self) -> Vec<Gate> {
-        let mut open: Vec<_> = self.state.open_gates().cloned().collect();
-        open.sort_by_key(|gate| (gate.opened, gate.id));
-        open
-    }
-
-    fn views(&self) -> Vec<SessionView> {
-        self.state.sessions.keys().filter_map(|id| self.view(*id)).collect()
-    }
-
-    fn view(&self, id: SessionId) -> Option<SessionView> {
-        let session = self.state.sessions.get(&id)?.clone();
-        let open_gates = self.state.open_gates_of(id).map(|g| (g.id, g.code.clone())).collect();
-        Some(SessionView { session, open_gates, queued: self.state.line_of(id).count() })
     }
 
     /// The session of that name, or the near misses.
@@ -328,5 +306,46 @@ impl Work<'_> {
             Reading::Option { numbers, .. } => Given::Numbers(numbers),
             Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => own_words(),
         }
+    }
+}
+
+/// What is only looked at: it changes nothing, so it needs no disk.
+impl State {
+    /// `None` for whatever is not only read.
+    pub fn read(&self, what: &Command) -> Option<Reply> {
+        match what {
+            Command::Sessions => Some(Reply::Sessions(self.views())),
+            Command::Waiting => Some(Reply::Waiting(self.waiting())),
+            Command::Status => Some(Reply::Status(Status {
+                sessions: self.views(),
+                waiting: self.waiting(),
+                pending_deliveries: self.deliveries.len(),
+                failed_deliveries: self.failed.iter().cloned().collect(),
+                problems: self.problems.clone(),
+            })),
+            Command::Start(_)
+            | Command::Send { .. }
+            | Command::Stop { .. }
+            | Command::End { .. }
+            | Command::Kill { .. }
+            | Command::Resume { .. }
+            | Command::Answer { .. } => None,
+        }
+    }
+
+    fn waiting(&self) -> Vec<Gate> {
+        let mut open: Vec<_> = self.open_gates().cloned().collect();
+        open.sort_by_key(|gate| (gate.opened, gate.id));
+        open
+    }
+
+    fn views(&self) -> Vec<SessionView> {
+        self.sessions.keys().filter_map(|id| self.view(*id)).collect()
+    }
+
+    fn view(&self, id: SessionId) -> Option<SessionView> {
+        let session = self.sessions.get(&id)?.clone();
+        let open_gates = self.open_gates_of(id).map(|g| (g.id, g.code.clone())).collect();
+        Some(SessionView { session, open_gates, queued: self.line_of(id).count() })
     }
 }
