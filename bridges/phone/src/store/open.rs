@@ -146,6 +146,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("phone.db");
         fs::write(&file, "a shopping list, and certainly no database\n".repeat(200)).unwrap();
-        assert!(matches!(open(&file, 0), Err(OpenError::Sql { .. })));
+        assert!(matches!(open(&file, 0), Err(OpenError::NoDatabase { .. })));
     }
 }
