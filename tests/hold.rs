@@ -588,14 +588,23 @@ async fn a_person_attaches_types_detaches_and_has_the_terminal_back() {
     let mut person = pair.slave.spawn_command(command).unwrap();
     let mut terminal = pair.master.try_clone_reader().unwrap();
     let mut keyboard = pair.master.take_writer().unwrap();
-    let seen = std::thread::spawn(move || {
-        let mut seen = Vec::new();
-        let _ = std::io::Read::read_to_end(&mut terminal, &mut seen);
-        seen
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let filling = seen.clone();
+    let reading = std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(read @ 1..) = std::io::Read::read(&mut terminal, &mut bytes) {
+            filling.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
+        }
     });
     session.looks(|picture| picture.size == Size { columns: 70, rows: 20 }).await;
     keyboard.write_all(b"echo from \x1ca desk\x7f\x7f\x7f\x7fdesk; stty size\r").unwrap();
-    session.shows("20 70").await;
+    // The person's own terminal, which hears of it a little later than the session's screen.
+    let arrived = async {
+        while !seen.lock().unwrap().contains("20 70") {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(DEADLINE, arrived).await.unwrap();
     keyboard.write_all(b"\x1c\x1c").unwrap();
     session.looks(|picture| picture.size == Size { columns: 80, rows: 24 }).await;
     let ended = tokio::task::spawn_blocking(move || person.wait().unwrap());
@@ -603,8 +612,9 @@ async fn a_person_attaches_types_detaches_and_has_the_terminal_back() {
     let after = pair.master.get_termios().unwrap();
     assert_eq!(after.local_flags, before.local_flags);
     drop((pair, keyboard));
-    let seen = String::from_utf8_lossy(&seen.join().unwrap()).into_owned();
-    assert!(seen.contains("20 70") && seen.contains("\x1b[?2004l"), "{seen}");
+    reading.join().unwrap();
+    let seen = seen.lock().unwrap().clone();
+    assert!(seen.contains("\x1b[?2004l"), "{seen}");
     assert!(seen.contains("left: Ok(Detached)"), "{seen}");
 }
 
@@ -680,6 +690,24 @@ async fn a_line_half_written_at_the_desk_is_not_sent_together_with_a_prompt() {
     let held = until(&mut link, |event| matches!(event, AgentEvent::PromptHeld { .. })).await;
     assert!(matches!(held.what, AgentEvent::PromptHeld { why: Held::DeskTyping, .. }), "{held:?}");
     desk.send(INPUT, b"\x15").await; // thrown away
+    let finished = until(&mut link, |event| matches!(event, AgentEvent::Finished { .. })).await;
+    let AgentEvent::Finished { text, .. } = finished.what else { unreachable!() };
+    assert_eq!(text, "whole");
+}
+
+#[tokio::test]
+async fn a_builtin_that_reads_gets_nothing_from_a_prompt() {
+    let session = Session::start("sh", &[]).await;
+    let mut link = session.link(1).await;
+    until(&mut link, idle).await;
+    let mut desk = session.watch(80, 24).await;
+    desk.send(INPUT, b"read answer; echo it was $answer\r").await;
+    desk.shows("read answer").await;
+    link.orders().send(prompt(1, "echo whole")).await.unwrap();
+    let held = until(&mut link, |event| matches!(event, AgentEvent::PromptHeld { .. })).await;
+    assert!(matches!(held.what, AgentEvent::PromptHeld { .. }), "{held:?}");
+    desk.send(INPUT, b"mine\r").await;
+    desk.shows("it was mine").await;
     let finished = until(&mut link, |event| matches!(event, AgentEvent::Finished { .. })).await;
     let AgentEvent::Finished { text, .. } = finished.what else { unreachable!() };
     assert_eq!(text, "whole");

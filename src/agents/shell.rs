@@ -224,6 +224,12 @@ impl Shell {
         answered && quiet >= SETTLED && ends_in_prompt(&self.io.screen, ends)
     }
 
+    /// Known only where the configuration says what a prompt looks like.
+    fn has_left_its_prompt(&self) -> bool {
+        let ends = self.io.spec.prompt_ends.as_deref();
+        ends.is_some_and(|ends| !ends_in_prompt(&self.io.screen, ends))
+    }
+
     /// The shell has put another program into the foreground of its terminal.
     fn runs_another(&self) -> bool {
         let own = i32::try_from(self.io.pid).map(Pid::from_raw).ok();
@@ -278,6 +284,8 @@ impl Shell {
             _ if typing_at_desk || self.io.desk.has_draft() => Held::DeskTyping,
             // It would be the answer to whatever that program asks.
             State::Idle | State::Working(_) if self.runs_another() => Held::Busy,
+            // So would it to a builtin that reads, or to a line that goes on.
+            State::Idle if self.has_left_its_prompt() => Held::Busy,
             // What printed nothing for a while may be asking something.
             State::Starting if !quiet => Held::Starting,
             State::Working(_) if !quiet => Held::Busy,
