@@ -82,6 +82,18 @@ async fn two_stories_are_steered_from_one_chat() {
 }
 
 #[tokio::test]
+async fn a_long_paste_in_any_script_is_taken_by_its_session() {
+    let home = demo_home().await;
+    let phone = home.phone().await;
+    new(&home, "PD-285", "demo").await;
+    let paste = format!("[PD-285] recall\n{}", "港の切符を数える👩‍🚀\n".repeat(2000));
+    phone.send("long-message", &paste).await;
+    phone.marked("long-message", "taken").await;
+    phone.send("next-message", "[PD-285] stream 2").await;
+    phone.hears("2 lines printed").await;
+}
+
+#[tokio::test]
 async fn a_typo_is_kept_and_offered() {
     let home = demo_home().await;
     let phone = home.phone().await;

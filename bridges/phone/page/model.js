@@ -3,7 +3,7 @@
 export const MAIN = "main";
 export const model = {
   person: null,
-  limit: 16000,
+  limit: 64000,
   cursor: null,
   health: null, // why Vigie cannot write just now
   threads: new Map(), // by thread key

@@ -28,6 +28,10 @@ pub const CHAT: &str = "main";
 /// The bridge's name in a [`Place`](vigie_core::bridge::Place).
 pub const NAME: &str = "phone";
 
-/// Longest text of one message, either way, in UTF-16 units. Our own choice: four times a
+/// Longest text of one message to a person, in UTF-16 units. Our own choice: four times a
 /// Telegram message, and still read without getting lost on a small screen.
 pub const TEXT_LIMIT: usize = 16_000;
+
+/// Longest text a person sends, in UTF-16 units: a pasted log or specification. Our own choice; in
+/// any script it fits into a request.
+pub const WRITE_LIMIT: usize = 64_000;

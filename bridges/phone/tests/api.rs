@@ -150,13 +150,13 @@ async fn only_ones_own_text_can_be_edited() {
 async fn a_text_that_does_not_fit_is_refused_with_its_length() {
     let home = Home::start().await;
     let page = Client::new(home.address(), "ines");
-    let fits = "é".repeat(vigie_phone::TEXT_LIMIT);
+    let fits = "é".repeat(vigie_phone::WRITE_LIMIT);
     assert_eq!(page.send("client-0001", &fits).await.status, 200);
     let long = page.send("client-0002", &format!("{fits}é")).await;
     assert_eq!(long.status, 413);
     assert_eq!(
         long.error(),
-        "this text has 16001 characters and one message holds 16000; send it in parts"
+        "this text has 64001 characters and one message holds 64000; send it in parts"
     );
     assert_eq!(page.send("client-0003", " \n ").await.error(), "there is no text to send");
     assert_eq!(page.send("short", "hello").await.status, 400);
@@ -164,7 +164,7 @@ async fn a_text_that_does_not_fit_is_refused_with_its_length() {
     let huge = page.post_text("/phone/api/send", &huge).await;
     assert_eq!(
         (huge.status, huge.error()),
-        (413, "this is too long: one message holds 16000 characters".into())
+        (413, "this is too long: one message holds 64000 characters".into())
     );
     assert_eq!(home.inbox.accepted(1).await.len(), 1);
 }

@@ -222,8 +222,4 @@ pub enum Action {
     Interrupt {
         session: SessionId,
     },
-    /// Interrupt the turn so that what waits goes in now.
-    SendNow {
-        session: SessionId,
-    },
 }

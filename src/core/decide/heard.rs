@@ -218,7 +218,7 @@ impl Work<'_> {
                     .map(|()| format!("{} goes on.", self.session_name(*session)));
                 words_of(words)
             }
-            Action::Interrupt { session } | Action::SendNow { session } => {
+            Action::Interrupt { session } => {
                 let live = self.state.sessions.get(session).is_some_and(|s| s.life.is_live());
                 if !live {
                     return format!("{} does not run.", self.session_name(*session));

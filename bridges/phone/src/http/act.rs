@@ -16,7 +16,7 @@ use vigie_core::{
 
 use super::{Person, Refusal};
 use crate::{
-    PhoneBridge, TEXT_LIMIT,
+    PhoneBridge, WRITE_LIMIT,
     store::{self, ActError, Outcome, StoreError},
 };
 
@@ -188,7 +188,7 @@ fn body<T>(asked: Asked<T>) -> Result<T, Refusal> {
         Ok(Json(body)) => Ok(body),
         Err(rejected) if rejected.status() == StatusCode::PAYLOAD_TOO_LARGE => Err(Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
-            format!("this is too long: one message holds {TEXT_LIMIT} characters"),
+            format!("this is too long: one message holds {WRITE_LIMIT} characters"),
         )),
         Err(rejected) => Err(Refusal::new(
             rejected.status(),
@@ -213,11 +213,11 @@ fn check(client: &str, text: Option<&str>) -> Result<(), Refusal> {
         return Err(Refusal::bad("there is no text to send"));
     }
     let units = text.encode_utf16().count();
-    if units > TEXT_LIMIT {
+    if units > WRITE_LIMIT {
         return Err(Refusal::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             format!(
-                "this text has {units} characters and one message holds {TEXT_LIMIT}; send it in parts"
+                "this text has {units} characters and one message holds {WRITE_LIMIT}; send it in parts"
             ),
         ));
     }

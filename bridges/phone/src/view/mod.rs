@@ -10,7 +10,7 @@ use vigie_core::{
 
 use self::rich::Node;
 use crate::{
-    Person, TEXT_LIMIT,
+    Person, WRITE_LIMIT,
     ids::Ids,
     store::{Changes, Content, MessageRow, Page, Snapshot, Summary},
 };
@@ -157,7 +157,7 @@ impl Viewer<'_> {
             health: self.ill.clone(),
             now: self.now,
             person: self.person.clone(),
-            text_limit: TEXT_LIMIT,
+            text_limit: WRITE_LIMIT,
             threads: snapshot.threads.into_iter().map(|thread| self.thread(thread)).collect(),
             open: self.messages(snapshot.open),
             decided: self.messages(snapshot.decided),
