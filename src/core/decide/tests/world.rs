@@ -1,7 +1,10 @@
 //! A world around `decide`: a clock, a database in memory, a phone that takes whatever is said.
 
 use chrono::{DateTime, TimeDelta};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    time::Duration,
+};
 
 use crate::{
     Timestamp,
@@ -10,11 +13,11 @@ use crate::{
     },
     answer::Words,
     bridge::{
-        Action, Body, Button, Card, CardState, Heard, HeardKind, Limits, Mark, Place, Post,
-        Repeats, Said, Say, SayError, TextOrigin, TextUnit,
+        Action, Body, Budget, Button, Card, CardState, Files, Heard, HeardKind, Limits, Mark,
+        Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
     },
     command::{Command, Refusal, Reply, Request, Start},
-    decide::{Effect, Event, decide, next_deadline},
+    decide::{Effect, Event, LookAt, decide, next_deadline},
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, ProjectName,
         PromptId, RequestId, SessionId, ThreadId, TurnId,
@@ -23,7 +26,7 @@ use crate::{
     route::StoryPattern,
     state::{
         Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
-        Threads, WorktreeRule,
+        Strangers, WorktreeRule,
     },
 };
 
@@ -43,6 +46,10 @@ pub(super) struct World {
     pub failures: VecDeque<SayError>,
     /// Says that were tried, failures included.
     pub tries: usize,
+    /// What sort of chat each is; a person's own otherwise.
+    pub rooms: HashMap<ChatId, Room>,
+    /// What was asked to be looked at.
+    pub asked: Vec<(SessionId, LookAt, Files, Place)>,
     /// While `true` nothing said arrives: it stays in flight.
     pub cut: bool,
     next_message: u32,
@@ -65,6 +72,7 @@ impl Shown {
                 progress.ended.clone().unwrap_or_else(|| progress.lines.join("\n"))
             }
             Body::Document(document) => document.text.clone(),
+            Body::File(file) => file.about.clone(),
         }
     }
 
@@ -73,7 +81,7 @@ impl Shown {
             Body::Text { buttons, .. } => buttons,
             Body::Card(card) => &card.buttons,
             Body::Progress(progress) => &progress.buttons,
-            Body::Document(_) => &[],
+            Body::Document(_) | Body::File(_) => &[],
         }
     }
 }
@@ -101,19 +109,33 @@ fn rules() -> Rules {
         pattern: StoryPattern::default(),
         words: Words::for_languages(&["en", "fr"]),
         gate_deadline: TimeDelta::hours(23),
-        chats: vec![Chat {
-            bridge,
-            chat: ChatId::new("main"),
-            threads: Threads::PerSession,
-            limits: Limits {
-                unit: TextUnit::Utf16,
-                text: 4096,
-                spans: 100,
-                parts: 3,
-                repeats: Repeats::DroppedByService,
-            },
-        }],
+        limits: limits(&bridge),
+        chats: vec![Chat { bridge, chat: ChatId::new("main"), room: Room::Forum }],
+        strangers: Strangers::Answered,
     }
+}
+
+/// The phone takes everything at once; Telegram has a budget and shows repeats.
+fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
+    let text = Limits::of_text(TextUnit::Utf16, 4096, 100, 3);
+    let on_phone = Limits { repeats: Repeats::DroppedByService, ..text };
+    let telegram = |room: Room| Limits {
+        budget: Some(if room.is_direct() {
+            Budget { calls: 5, window: Duration::from_secs(5) }
+        } else {
+            Budget { calls: 20, window: Duration::from_mins(1) }
+        }),
+        files: Files::Taken,
+        progress_every: Duration::from_secs(15),
+        thread_after: Duration::from_secs(20),
+        ..text
+    };
+    let rooms = |bridge: &BridgeName, of: &dyn Fn(Room) -> Limits| {
+        Room::ALL.map(|room| ((bridge.clone(), room), of(room)))
+    };
+    let mut all = HashMap::from(rooms(phone, &|_| on_phone));
+    all.extend(rooms(&BridgeName::new("telegram"), &telegram));
+    all
 }
 
 pub(super) fn main_chat() -> Place {
@@ -135,6 +157,8 @@ impl World {
             launched: Vec::new(),
             failures: VecDeque::new(),
             tries: 0,
+            rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
+            asked: Vec::new(),
             cut: false,
             next_message: 1,
             seqs: HashMap::new(),
@@ -189,8 +213,10 @@ impl World {
             Row::Gate(g) => format!("gate {}", g.id),
             Row::Delivery(d) => format!("delivery {:020}", d.number),
             Row::Heard(h) => format!("heard {}", h.id),
-            Row::Thread(t) => format!("thread {} {}", t.session, t.bridge),
+            Row::Thread(t) => format!("thread {} {} {}", t.session, t.bridge, t.chat),
             Row::Focus(f) => format!("focus {:?} {}", f.place, f.human),
+            Row::Chat(c) => format!("chat {} {}", c.bridge, c.chat),
+            Row::Identity(i) => format!("identity {} {}", i.bridge, i.from),
             Row::Journal(_) => return,
         };
         self.rows.insert(key, row.clone());
@@ -206,10 +232,10 @@ impl World {
                 };
                 self.step(Event::Delivered { delivery, outcome });
             }
-            Effect::Say { .. }
-            | Effect::Acknowledge { .. }
-            | Effect::Reconnect { .. }
-            | Effect::ReadScreen { .. } => {}
+            Effect::Say { .. } | Effect::Acknowledge { .. } | Effect::Reconnect { .. } => {}
+            Effect::Look { session, at, files, place } => {
+                self.asked.push((session.id, at, files, place))
+            }
             Effect::Order { session, order, .. } => self.orders.push((session, order)),
             Effect::Launch { session, .. } => self.launched.push(session.id),
         }
@@ -219,13 +245,13 @@ impl World {
         match say {
             Say::Post { post, .. } => {
                 if let Some(message) = self.sent.get(&delivery) {
-                    return Said { message: Some(message.clone()), thread: None };
+                    return said(message.clone());
                 }
                 let message = MessageId::new(format!("v{}", self.next_message));
                 self.next_message += 1;
                 self.sent.insert(delivery, message.clone());
                 self.shown.push(Shown { place, message: message.clone(), post });
-                Said { message: Some(message), thread: None }
+                said(message)
             }
             Say::Edit { message, post } => {
                 let shown = self
@@ -234,14 +260,15 @@ impl World {
                     .find(|s| s.message == message)
                     .expect("an edit of what is shown");
                 shown.post = post;
-                Said::default()
+                Said { calls: 1, ..Said::default() }
             }
             Say::Mark { message, mark } => {
                 self.marks.insert(message, mark);
                 Said::default()
             }
             Say::Thread { thread } => {
-                Said { message: None, thread: Some(ThreadId::new(thread.session.folded())) }
+                let thread = place.thread.unwrap_or_else(|| ThreadId::new(thread.session.folded()));
+                Said { thread: Some(thread), calls: 1, ..Said::default() }
             }
         }
     }
@@ -258,6 +285,8 @@ impl World {
                 | Row::Heard(_)
                 | Row::Thread(_)
                 | Row::Focus(_)
+                | Row::Chat(_)
+                | Row::Identity(_)
                 | Row::Journal(_) => {}
             }
             found.rows.push(row.clone());
@@ -425,8 +454,13 @@ impl World {
     ) -> MessageId {
         let message = MessageId::new(format!("p{}", self.next_message));
         self.next_message += 1;
-        let what =
-            HeardKind::Text { message: message.clone(), text: text.into(), reply_to, origin };
+        let what = HeardKind::Text {
+            message: message.clone(),
+            text: text.into(),
+            reply_to,
+            origin,
+            files: vec![],
+        };
         self.hears(from, place.clone(), message.as_str().to_owned(), at, what);
         message
     }
@@ -467,7 +501,8 @@ impl World {
         at: Timestamp,
         what: HeardKind,
     ) -> Option<String> {
-        let heard = Heard { key, from: from.into(), place, at, what };
+        let room = self.rooms.get(&place.chat).copied().unwrap_or(Room::Direct);
+        let heard = Heard { key, from: from.into(), place, room, at, what };
         let facts = self.facts(&heard);
         self.step(Event::Heard { heard, facts }).1
     }
@@ -498,7 +533,7 @@ impl World {
         });
         let gate = shown.and_then(|s| match &s.post.body {
             Body::Card(card) => Some(card.gate),
-            Body::Text { .. } | Body::Progress(_) | Body::Document(_) => None,
+            Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
         });
         Facts { session, gate, known, heard: own.and_then(row) }
     }
@@ -534,4 +569,8 @@ impl World {
             other => panic!("expected a refusal, found {other:?}"),
         }
     }
+}
+
+fn said(message: MessageId) -> Said {
+    Said { message: Some(message), calls: 1, ..Said::default() }
 }
