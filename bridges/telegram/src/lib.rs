@@ -1,0 +1,4 @@
+//! Telegram as a chat service of Vigie. It depends on the core alone.
+
+pub mod api;
+pub mod names;
