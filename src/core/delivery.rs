@@ -27,6 +27,13 @@ pub enum Spot {
     Session { session: SessionId },
 }
 
+/// A message of ours that later changes: what was sent, and where to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    pub delivery: DeliveryId,
+    pub to: Target,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
     pub id: DeliveryId,
