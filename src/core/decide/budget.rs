@@ -1,6 +1,7 @@
 //! What a chat bears: who may use how much of it, and when it bears more.
 
 use chrono::TimeDelta;
+use std::collections::HashSet;
 
 use crate::{
     Timestamp,
@@ -11,11 +12,17 @@ use crate::{
 
 /// When the next delivery that waits for a time becomes due.
 pub(super) fn next_due(state: &State) -> Option<Timestamp> {
+    let in_flight = |d: &&Delivery| matches!(d.state, DeliveryState::InFlight { .. });
+    let busy: HashSet<_> =
+        state.deliveries.values().filter(in_flight).map(|d| (&d.to.bridge, &d.to.chat)).collect();
     let waits = state.deliveries.values().filter_map(|delivery| {
         let DeliveryState::Due { not_before, .. } = delivery.state else { return None };
         let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
         let quiet = state.quiet.get(&chat).copied();
-        let free = state.free_at(delivery).filter(|_| state.is_sendable(delivery));
+        let held = busy.contains(&(&chat.0, &chat.1))
+            || state.is_shut(delivery)
+            || state.place_of(&delivery.to).is_none();
+        let free = state.free_at(delivery).filter(|_| !held);
         not_before.max(quiet).max(free)
     });
     waits.min()
@@ -59,18 +66,6 @@ impl State {
         let allowed = allowed(budget, delivery.rank);
         let oldest = spent.get(spent.len().checked_sub(allowed)?)?;
         Some(*oldest + TimeDelta::from_std(budget.window).unwrap_or(TimeDelta::MAX))
-    }
-
-    /// Whether nothing but time keeps it.
-    fn is_sendable(&self, delivery: &Delivery) -> bool {
-        let same = |other: &Delivery| {
-            other.to.bridge == delivery.to.bridge && other.to.chat == delivery.to.chat
-        };
-        let busy = self
-            .deliveries
-            .values()
-            .any(|other| same(other) && matches!(other.state, DeliveryState::InFlight { .. }));
-        !busy && self.place_of(&delivery.to).is_some() && !self.is_shut(delivery)
     }
 
     /// Whether its chat takes nothing.
