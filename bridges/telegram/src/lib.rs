@@ -9,6 +9,7 @@ mod say;
 mod store;
 
 pub use bridge::{Clock, Menu, OpenFailed, Options, TelegramBridge};
+pub use hear::Unreadable;
 pub use store::{OpenError, SetAside};
 
 /// The bridge's name in places, in the configuration and in the database.

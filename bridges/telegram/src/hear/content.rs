@@ -1,5 +1,7 @@
 //! What a message holds: its words, its files, and words for what is neither.
 
+use serde_json::Value;
+
 use super::update::{Contact, Dice, Location, Message, PhotoSize, Poll, SentFile, Sticker, Venue};
 use crate::{api::FileId, markup};
 
@@ -17,7 +19,7 @@ pub(super) struct Offered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Words {
     /// Written as a message of its own.
-    Text,
+    Typed,
     /// Written under a file.
     Caption,
     /// Ours, for what cannot be handed on as it is.
@@ -100,18 +102,12 @@ const SERVICE: &[&str] = &[
 ];
 
 /// `None` where the service itself speaks.
-pub(super) fn content(message: &Message) -> Option<Content> {
-    if let Some(text) = &message.text {
-        let text = markup::typed(text, &message.entities);
-        return Some(Content { text, words: Words::Text, files: vec![] });
-    }
+pub(super) fn content(message: &Message, raw: &Value) -> Option<Content> {
     let files = files(message);
-    if let Some(caption) = &message.caption {
-        let text = markup::typed(caption, &message.caption_entities);
-        return Some(Content { text, words: Words::Caption, files });
-    }
-    if !files.is_empty() {
-        return Some(Content { text: String::new(), words: Words::Caption, files });
+    let text = markup::words(raw).map(|words| words.text);
+    if text.is_some() || !files.is_empty() {
+        let words = if message.text.is_some() { Words::Typed } else { Words::Caption };
+        return Some(Content { text: text.unwrap_or_default(), words, files });
     }
     let ours = |text| Some(Content { text, words: Words::Ours, files: vec![] });
     if let Some(text) = in_words(message) {
@@ -122,7 +118,8 @@ pub(super) fn content(message: &Message) -> Option<Content> {
     }
     let unknown = message.rest.keys().filter(|name| !ABOUT.contains(&name.as_str()));
     let unknown: Vec<_> = unknown.map(|name| name.replace('_', " ")).collect();
-    let unknown = if unknown.is_empty() { "nothing that has a name".into() } else { unknown.join(", ") };
+    let unknown =
+        if unknown.is_empty() { "nothing that has a name".into() } else { unknown.join(", ") };
     ours(format!("(sent something this version of Vigie cannot read: {unknown})"))
 }
 
@@ -167,7 +164,9 @@ fn sticker(sticker: &Sticker) -> Offered {
 
 fn in_words(message: &Message) -> Option<String> {
     None.or_else(|| message.venue.as_ref().map(|venue| of_venue(venue, message.location.as_ref())))
-        .or_else(|| message.location.as_ref().map(|place| format!("(sent a location: {})", at(place))))
+        .or_else(|| {
+            message.location.as_ref().map(|place| format!("(sent a location: {})", at(place)))
+        })
         .or_else(|| message.contact.as_ref().map(of_contact))
         .or_else(|| message.poll.as_ref().map(of_poll))
         .or_else(|| message.dice.as_ref().map(of_dice))

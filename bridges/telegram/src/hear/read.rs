@@ -2,17 +2,21 @@
 //! same.
 
 use chrono::DateTime;
+use serde::Deserialize;
+use serde_json::Value;
 use vigie_core::{
     Timestamp,
     bridge::{Noted, Room, TextOrigin},
 };
 
 use super::{
-    command::{self, Addressee},
     content::{self, Offered, Words},
     update::{Chat, Member, Membership, Message, Reacted, Tap, Update},
 };
-use crate::api::{ChatKind, MemberStatus, TgChat, TgMessage, TgThread, TgUser};
+use crate::{
+    api::{ChatKind, MemberStatus, TgChat, TgMessage, TgThread, TgUser},
+    markup::{self, Command},
+};
 
 /// Who we are, as far as updates are about that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,14 +34,24 @@ pub(super) enum Told {
     /// A person said something.
     Said(Piece),
     /// A person changed what they said.
-    Edited { piece: Piece, edited: i64 },
+    Edited {
+        piece: Piece,
+        edited: i64,
+    },
     Tapped(Tapped),
-    Reacted(Vec<Reacted1>),
+    Reacted(TgUser, Vec<Put>),
     /// The service says something about a chat.
     Noted(Noted),
     /// The group lives on under another id.
-    Moved { from: TgChat, to: TgChat },
-    Topic { chat: TgChat, thread: TgThread, change: TopicChange },
+    Moved {
+        from: TgChat,
+        to: TgChat,
+    },
+    Topic {
+        chat: TgChat,
+        thread: TgThread,
+        change: TopicChange,
+    },
     /// Nothing that concerns us, and why.
     Nothing(&'static str),
 }
@@ -79,7 +93,7 @@ pub(super) struct Tapped {
 
 /// One emoji that a person put on a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reacted1 {
+pub(super) struct Put {
     pub(super) spot: Spot,
     pub(super) message: TgMessage,
     pub(super) date: i64,
@@ -99,12 +113,13 @@ pub(super) enum TopicChange {
 /// # Errors
 /// Why nothing can be made of it.
 pub(super) fn read(json: &str, me: &Me) -> Result<Told, String> {
-    let update: Update = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let raw: Value = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    let update = Update::deserialize(&raw).map_err(|error| error.to_string())?;
     if let Some(message) = update.message {
-        return said(&message, me);
+        return said(&message, &raw["message"], me);
     }
     if let Some(message) = update.edited_message {
-        return edited(&message, me);
+        return edited(&message, &raw["edited_message"], me);
     }
     if let Some(tap) = update.callback_query {
         return Ok(tapped(tap, me));
@@ -118,22 +133,22 @@ pub(super) fn read(json: &str, me: &Me) -> Result<Told, String> {
     Ok(Told::Nothing("a kind of update that is not acted on"))
 }
 
-fn said(message: &Message, me: &Me) -> Result<Told, String> {
+fn said(message: &Message, raw: &Value, me: &Me) -> Result<Told, String> {
     if let Some(told) = service(message, me) {
         return Ok(told);
     }
-    match piece(message, me)? {
+    match piece(message, raw, me)? {
         Ok(piece) => Ok(Told::Said(piece)),
         Err(nothing) => Ok(Told::Nothing(nothing)),
     }
 }
 
-fn edited(message: &Message, me: &Me) -> Result<Told, String> {
+fn edited(message: &Message, raw: &Value, me: &Me) -> Result<Told, String> {
     if message.text.is_none() && message.caption.is_none() {
         return Ok(Told::Nothing("an edit without words, such as a moving location"));
     }
     let edited = message.edit_date.unwrap_or(message.date);
-    match piece(message, me)? {
+    match piece(message, raw, me)? {
         Ok(piece) => Ok(Told::Edited { piece, edited }),
         Err(nothing) => Ok(Told::Nothing(nothing)),
     }
@@ -164,7 +179,7 @@ fn service(message: &Message, me: &Me) -> Option<Told> {
 }
 
 /// A person's message, or why it is none.
-fn piece(message: &Message, me: &Me) -> Result<Result<Piece, &'static str>, String> {
+fn piece(message: &Message, raw: &Value, me: &Me) -> Result<Result<Piece, &'static str>, String> {
     let Some(from) = message.from.as_ref().filter(|_| message.sender_chat.is_none()) else {
         return Ok(Err("nobody's: a channel, or somebody who hides behind a chat"));
     };
@@ -174,19 +189,26 @@ fn piece(message: &Message, me: &Me) -> Result<Result<Piece, &'static str>, Stri
     if message.forum_topic_edited.is_some() {
         return Ok(Err("the service's own"));
     }
-    let Some(content) = content::content(message) else {
+    let Some(content) = content::content(message, raw) else {
         return Ok(Err("the service's own"));
     };
     let thread = thread(message.message_thread_id, message.is_topic_message);
-    let addressee = command::read(&content.text, me.username.as_deref());
-    let (text, command) = match addressee {
-        Addressee::Theirs => return Ok(Err("a command for another bot")),
-        Addressee::Ours(text) => (text, content.words == Words::Text),
-        Addressee::None => (content.text, false),
+    let typed = content.words == Words::Typed;
+    let us = me.username.as_deref().unwrap_or_default();
+    let (text, command) = match markup::command(&content.text, us) {
+        Command::Other { .. } => return Ok(Err("a command for another bot")),
+        Command::Ours { text } => (text, typed),
+        Command::Anybody => (content.text, typed),
+        Command::None => (content.text, false),
     };
     let passed_on = message.forward_origin.is_some() || message.via_bot.is_some();
     Ok(Ok(Piece {
-        spot: Spot { chat: message.chat.id, thread, room: room(&message.chat, thread, me), from: from.id },
+        spot: Spot {
+            chat: message.chat.id,
+            thread,
+            room: room(&message.chat, thread, me),
+            from: from.id,
+        },
         message: message.message_id,
         at: time(message.date)?,
         reply_to: reply_to(message),
@@ -240,20 +262,28 @@ fn reactions(reacted: &Reacted, me: &Me) -> Told {
     let Some(user) = reacted.user.as_ref().filter(|user| !user.is_bot) else {
         return Told::Nothing("a reaction of nobody in particular");
     };
-    let spot =
-        Spot { chat: reacted.chat.id, thread: None, room: room(&reacted.chat, None, me), from: user.id };
+    let spot = Spot {
+        chat: reacted.chat.id,
+        thread: None,
+        room: room(&reacted.chat, None, me),
+        from: user.id,
+    };
     let old: Vec<_> = reacted.old_reaction.iter().filter_map(|old| old.emoji.as_ref()).collect();
     let new = reacted.new_reaction.iter().filter_map(|new| new.emoji.as_ref());
     let added: Vec<_> = new
         .filter(|emoji| !old.contains(emoji))
-        .map(|emoji| Reacted1 {
+        .map(|emoji| Put {
             spot,
             message: reacted.message_id,
             date: reacted.date,
             emoji: emoji.clone(),
         })
         .collect();
-    if added.is_empty() { Told::Nothing("no emoji was added") } else { Told::Reacted(added) }
+    if added.is_empty() {
+        Told::Nothing("no emoji was added")
+    } else {
+        Told::Reacted(user.id, added)
+    }
 }
 
 /// What we may do in a chat has changed.
@@ -261,13 +291,17 @@ fn member(membership: &Membership, me: &Me) -> Told {
     let Member { status, can_manage_topics, can_send_messages } = membership.new_chat_member;
     let chat = membership.chat.id.into();
     let private = membership.chat.kind == ChatKind::Private;
-    let shut = |reason: &str| Told::Noted(Noted::Shut { chat: membership.chat.id.into(), reason: reason.into() });
+    let shut = |reason: &str| {
+        Told::Noted(Noted::Shut { chat: membership.chat.id.into(), reason: reason.into() })
+    };
     if membership.chat.kind == ChatKind::Channel {
         return Told::Nothing("a channel");
     }
     match status {
         MemberStatus::Kicked if private => shut("the bot is blocked there; unblock it in Telegram"),
-        MemberStatus::Kicked => shut("the bot was thrown out of the group; an administrator can add it again"),
+        MemberStatus::Kicked => {
+            shut("the bot was thrown out of the group; an administrator can add it again")
+        }
         MemberStatus::Left => shut("the bot is no member of the group any more; add it again"),
         MemberStatus::Restricted if can_send_messages == Some(false) => {
             shut("the bot may not write in the group; an administrator can allow it")

@@ -53,11 +53,7 @@ pub(super) struct Message {
     pub(super) media_group_id: Option<String>,
 
     pub(super) text: Option<String>,
-    #[serde(default)]
-    pub(super) entities: Vec<Value>,
     pub(super) caption: Option<String>,
-    #[serde(default)]
-    pub(super) caption_entities: Vec<Value>,
 
     pub(super) document: Option<SentFile>,
     #[serde(default)]

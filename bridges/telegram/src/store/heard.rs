@@ -101,7 +101,8 @@ pub(crate) fn menu_is(db: &mut Connection, id: BotId, menu: &str) -> rusqlite::R
 /// The offset to ask with; `None`: everything that Telegram still has.
 pub(crate) fn next(db: &mut Connection, id: BotId, now: i64) -> rusqlite::Result<Option<i64>> {
     let ask = "select next from bot where id = ?1 and told > ?2";
-    let next = db.prepare_cached(ask)?.query_row(params![id, now - NUMBERS_HOLD_MS], |row| row.get(0));
+    let next =
+        db.prepare_cached(ask)?.query_row(params![id, now - NUMBERS_HOLD_MS], |row| row.get(0));
     Ok(next.optional()?.flatten())
 }
 
