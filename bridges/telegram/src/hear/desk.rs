@@ -101,8 +101,6 @@ pub(super) struct Desk<'a> {
     answers: FuturesUnordered<BoxFuture<'a, ()>>,
     /// Behind which row to go on reading: taps, and everything else.
     read: [i64; 2],
-    /// Up to here are rows of an earlier run, which may have ended it.
-    old: i64,
     since: Timestamp,
     held: usize,
     /// The daemon is being told of a silence.
@@ -110,12 +108,7 @@ pub(super) struct Desk<'a> {
 }
 
 impl<'a> Desk<'a> {
-    pub(super) fn new(
-        hearing: Hearing<'a>,
-        me: Me,
-        known: watch::Receiver<Option<Me>>,
-        old: i64,
-    ) -> Self {
+    pub(super) fn new(hearing: Hearing<'a>, me: Me, known: watch::Receiver<Option<Me>>) -> Self {
         Self {
             since: hearing.bridge.now(),
             hearing,
@@ -125,7 +118,6 @@ impl<'a> Desk<'a> {
             running: FuturesUnordered::new(),
             answers: FuturesUnordered::new(),
             read: [0, 0],
-            old,
             held: 0,
             telling_silence: false,
         }
@@ -193,7 +185,7 @@ impl<'a> Desk<'a> {
         let store = &self.hearing.bridge.store;
         let (id, batch) = (row.id, row.batch);
         let received = DateTime::from_timestamp_millis(row.received).unwrap_or(self.since);
-        let told = match understand(store, &self.me, self.old, &row).await? {
+        let told = match understand(store, &self.me, &row).await? {
             Ok(told) => told,
             Err(why) => {
                 let work = Work::Unread { number: row.number, why };
@@ -315,40 +307,24 @@ fn talk(piece: &read::Piece) -> Key {
     Key::Talk { chat, thread, from }
 }
 
-/// What the row means, or why nothing can be made of it after [`TRIES`]. The first try of a row
-/// that just came is not counted ahead: that would be a write for every message.
+/// What the row means, or why nothing can be made of it after [`TRIES`]. A try is counted when it has
+/// failed: counted ahead, a daemon that dies again and again would take the blame to what it was
+/// about to read, and a person's message would be set aside for it.
 async fn understand(
     store: &Store,
     me: &Me,
-    old: i64,
     row: &Waiting,
 ) -> Result<Result<Told, String>, StoreError> {
     let id = row.id;
-    let mut counted = 0;
-    let mut why = "it ended the program each time".to_owned();
-    if row.id > old {
-        match guarded(&row.json, me) {
+    loop {
+        let why = match guarded(&row.json, me) {
             Ok(told) => return Ok(Ok(told)),
-            Err(failed) => {
-                why = failed;
-                counted = store.run(move |db| heard::trying(db, id)).await?;
-            }
+            Err(why) => why,
+        };
+        if store.run(move |db| heard::failed(db, id)).await? >= TRIES {
+            return Ok(Err(why));
         }
     }
-    while counted < TRIES {
-        counted = store.run(move |db| heard::trying(db, id)).await?;
-        if counted > TRIES {
-            break;
-        }
-        match guarded(&row.json, me) {
-            Ok(told) => {
-                store.run(move |db| heard::went_well(db, id)).await?;
-                return Ok(Ok(told));
-            }
-            Err(failed) => why = failed,
-        }
-    }
-    Ok(Err(why))
 }
 
 /// Reads an update; a mistake of ours that ends in a panic is an answer too.
@@ -367,7 +343,7 @@ async fn serve<'a>(hearing: Hearing<'a>, me: Me, key: Key, turn: Turn, unit: Uni
             return finished(done);
         }
         let id = unit.items.first().map_or(0, |item| item.id);
-        if hearing.written(move |db| heard::trying(db, id)).await >= TRIES {
+        if hearing.written(move |db| heard::failed(db, id)).await >= TRIES {
             hearing.unread(&unit.ids(), id, "Vigie made a mistake while handing it in").await;
             return finished(Done::Quietly);
         }

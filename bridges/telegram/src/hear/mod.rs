@@ -58,12 +58,10 @@ async fn hand_in(
     mut known: watch::Receiver<Option<read::Me>>,
     arrived: &Notify,
 ) {
-    let last = |db: &mut _| heard::last(db);
-    let old = hearing.written(last).await;
     fetch::sweep(&hearing.bridge.files).await;
     let me = known.wait_for(Option::is_some).await.ok().and_then(|me| me.clone());
     if let Some(me) = me {
-        Desk::new(hearing, me, known, old).run(arrived).await;
+        Desk::new(hearing, me, known).run(arrived).await;
     }
 }
 

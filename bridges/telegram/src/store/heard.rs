@@ -190,22 +190,10 @@ fn a_waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
     })
 }
 
-/// The newest row there is.
-pub(crate) fn last(db: &mut Connection) -> rusqlite::Result<i64> {
-    db.prepare_cached("select coalesce(max(id), 0) from heard")?.query_row([], |row| row.get(0))
-}
-
-/// Counts a try before it is made, so that it counts even if it ends the process. Returns how many
-/// there are with this one.
-pub(crate) fn trying(db: &mut Connection, id: i64) -> rusqlite::Result<u32> {
+/// Counts a failure of ours with the row; returns how many there were.
+pub(crate) fn failed(db: &mut Connection, id: i64) -> rusqlite::Result<u32> {
     let count = "update heard set tries = tries + 1 where id = ?1 returning tries";
     db.prepare_cached(count)?.query_row([id], |row| row.get(0))
-}
-
-/// The try was no failure: what comes later is another matter.
-pub(crate) fn went_well(db: &mut Connection, id: i64) -> rusqlite::Result<()> {
-    db.prepare_cached("update heard set tries = 0 where id = ?1")?.execute([id])?;
-    Ok(())
 }
 
 /// From now on these are one thing.
