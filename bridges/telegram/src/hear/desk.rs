@@ -74,8 +74,70 @@ enum Busy {
 struct Lane {
     queue: VecDeque<Item>,
     busy: Busy,
+    /// The first row of what is being handed in.
+    first: Option<i64>,
     /// A command is being handed in past what the lane waits for.
     overtaking: bool,
+}
+
+impl Lane {
+    /// The oldest row that is not handed in.
+    fn oldest(&self) -> Option<i64> {
+        self.first.into_iter().chain(self.queue.front().map(|item| item.id)).min()
+    }
+
+    fn is_over(&self) -> bool {
+        self.queue.is_empty() && self.busy == Busy::No && !self.overtaking
+    }
+
+    /// What may be handed in next, unless that is to wait.
+    fn next(&mut self, now: Timestamp, since: Timestamp) -> Step {
+        let step = lane::next(&mut self.queue, now, since);
+        if let Step::HandIn(unit) = &step {
+            self.first = unit.items.first().map(|item| item.id);
+            self.busy = if unit.has_files() { Busy::Fetching } else { Busy::HandingIn };
+        }
+        step
+    }
+
+    fn overtake(&mut self) -> Option<Unit> {
+        let unit = if self.overtaking { None } else { lane::command(&mut self.queue) };
+        self.overtaking |= unit.is_some();
+        unit
+    }
+
+    fn finished(&mut self, turn: Turn) {
+        match turn {
+            Turn::InOrder => (self.busy, self.first) = (Busy::No, None),
+            Turn::Overtaking => self.overtaking = false,
+        }
+    }
+}
+
+/// How many more lanes may be busy.
+struct Free {
+    service: usize,
+    taps: usize,
+    talk: usize,
+}
+
+impl Free {
+    fn beside<'l>(lanes: impl Iterator<Item = (&'l Key, &'l Lane)>) -> Self {
+        let mut free = Self { service: 1, taps: TAPS, talk: LANES };
+        for (key, _) in lanes.filter(|(_, lane)| lane.busy != Busy::No) {
+            let left = free.of(key);
+            *left = left.saturating_sub(1);
+        }
+        free
+    }
+
+    fn of(&mut self, key: &Key) -> &mut usize {
+        match key {
+            Key::Service => &mut self.service,
+            Key::Taps { .. } => &mut self.taps,
+            Key::Talk { .. } => &mut self.talk,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,12 +217,6 @@ impl<'a> Desk<'a> {
     async fn load(&mut self) -> Result<(), StoreError> {
         let store = &self.hearing.bridge.store;
         let bot = self.me.id;
-        if !self.telling_silence
-            && let Some(silent) = store.run(move |db| heard::silence(db, bot)).await?
-        {
-            self.telling_silence = true;
-            self.put(Key::Service, 0, self.since, None, Work::Silent(silent));
-        }
         for (kind, urgent) in [true, false].into_iter().enumerate() {
             while self.held < HELD || urgent {
                 let after = self.read[kind];
@@ -176,6 +232,14 @@ impl<'a> Desk<'a> {
                     break;
                 }
             }
+        }
+        // Looked for last: a silence before what is read above was written with it or earlier.
+        if !self.telling_silence
+            && let Some(silent) =
+                self.hearing.bridge.store.run(move |db| heard::silence(db, bot)).await?
+        {
+            self.telling_silence = true;
+            self.put(Key::Service, 0, self.since, None, Work::Silent(silent));
         }
         Ok(())
     }
@@ -215,65 +279,41 @@ impl<'a> Desk<'a> {
     fn put(&mut self, key: Key, id: i64, received: Timestamp, batch: Option<i64>, work: Work) {
         self.held += 1;
         let lane = self.lanes.entry(key).or_default();
-        lane.queue.push_back(Item { id, received, batch, work });
+        let item = Item { id, received, batch, work };
+        if id == 0 { lane.queue.push_front(item) } else { lane.queue.push_back(item) }
     }
 
     /// Starts whatever may be handed in now; says when to look again.
     fn start(&mut self) -> Option<Timestamp> {
         let now = self.hearing.bridge.now();
-        let mut due = None;
-        let mut units = Vec::new();
-        let mut free = [LANES, TAPS];
-        for (key, lane) in &self.lanes {
-            if lane.busy != Busy::No {
-                let kind = usize::from(matches!(key, Key::Taps { .. }));
-                free[kind] = free[kind].saturating_sub(1);
-            }
-        }
-        // What the service said earlier is told first. Row 0 is a silence, before everything.
-        let service = self.lanes.get(&Key::Service);
-        let service_busy =
-            service.is_some_and(|lane| lane.busy != Busy::No || !lane.queue.is_empty());
-        let barrier = service.and_then(|lane| lane.queue.front()).map_or(i64::MAX, |item| item.id);
+        let mut free = Free::beside(self.lanes.iter());
+        // What the service said is told before what people wrote after it.
+        let note = self.lanes.get(&Key::Service).and_then(Lane::oldest).unwrap_or(i64::MAX);
+        let (mut due, mut turns) = (None::<Timestamp>, Vec::new());
         for (key, lane) in &mut self.lanes {
             let talk = matches!(key, Key::Talk { .. });
-            let room = match key {
-                Key::Service => true,
-                Key::Taps { .. } => free[1] > 0,
-                Key::Talk { .. } => free[0] > 0,
-            };
-            let behind = |item: &Item| talk && service_busy && item.id > barrier;
+            let behind_a_note = talk && lane.queue.front().is_some_and(|item| item.id > note);
             let mut held_up = lane.busy == Busy::Fetching;
-            if lane.busy == Busy::No && room && !lane.queue.front().is_some_and(behind) {
-                match lane::next(&mut lane.queue, now, self.since) {
+            if lane.busy == Busy::No && !behind_a_note && *free.of(key) > 0 {
+                match lane.next(now, self.since) {
                     Step::Nothing => {}
                     Step::Wait(until) => {
-                        due = due.map_or(Some(until), |due: Timestamp| Some(due.min(until)));
+                        due = Some(due.map_or(until, |due| due.min(until)));
                         held_up = true;
                     }
                     Step::HandIn(unit) => {
-                        lane.busy = if unit.has_files() { Busy::Fetching } else { Busy::HandingIn };
-                        units.push((*key, Turn::InOrder, unit));
-                        match key {
-                            Key::Service => {}
-                            Key::Taps { .. } => free[1] -= 1,
-                            Key::Talk { .. } => free[0] -= 1,
-                        }
+                        *free.of(key) -= 1;
                         held_up = lane.busy == Busy::Fetching;
+                        turns.push((*key, Turn::InOrder, unit));
                     }
                 }
             }
-            if held_up
-                && !lane.overtaking
-                && let Some(unit) = lane::command(&mut lane.queue)
-            {
-                lane.overtaking = true;
-                units.push((*key, Turn::Overtaking, unit));
+            if held_up {
+                turns.extend(lane.overtake().map(|unit| (*key, Turn::Overtaking, unit)));
             }
         }
-        for (key, turn, unit) in units {
-            let task = serve(self.hearing, self.me.clone(), key, turn, unit);
-            self.running.push(task.boxed());
+        for (key, turn, unit) in turns {
+            self.running.push(serve(self.hearing, self.me.clone(), key, turn, unit).boxed());
         }
         due
     }
@@ -282,11 +322,8 @@ impl<'a> Desk<'a> {
         let Finished { key, turn, rows, done } = finished;
         self.held = self.held.saturating_sub(rows);
         if let Some(lane) = self.lanes.get_mut(&key) {
-            match turn {
-                Turn::InOrder => lane.busy = Busy::No,
-                Turn::Overtaking => lane.overtaking = false,
-            }
-            if lane.queue.is_empty() && lane.busy == Busy::No && !lane.overtaking {
+            lane.finished(turn);
+            if lane.is_over() {
                 self.lanes.remove(&key);
             }
         }
@@ -334,7 +371,7 @@ fn guarded(json: &str, me: &Me) -> Result<Told, String> {
 }
 
 /// Hands a unit in, again after a panic, and sets it aside after too many.
-async fn serve<'a>(hearing: Hearing<'a>, me: Me, key: Key, turn: Turn, unit: Unit) -> Finished {
+async fn serve(hearing: Hearing<'_>, me: Me, key: Key, turn: Turn, unit: Unit) -> Finished {
     let rows = unit.items.len();
     let finished = |done| Finished { key, turn, rows, done };
     loop {

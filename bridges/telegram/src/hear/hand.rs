@@ -66,7 +66,7 @@ pub(super) struct Hearing<'a> {
     pub(super) downloads: &'a Semaphore,
 }
 
-impl<'a> Hearing<'a> {
+impl Hearing<'_> {
     pub(super) async fn hand_in(self, me: &Me, unit: &Unit) -> Done {
         let Some(item) = unit.items.first() else { return Done::Quietly };
         match &item.work {

@@ -48,7 +48,7 @@ pub(super) async fn poll(bridge: &TelegramBridge, arrived: &Notify) {
     loop {
         let rest = match offset(bridge).await {
             Ok(offset) => poller.once(bridge, offset, arrived).await,
-            Err(error) => poller.disk_failed(bridge, &error),
+            Err(error) => Some(poller.disk_failed(bridge, &error)),
         };
         if let Some(rest) = rest {
             tokio::time::sleep(rest).await;
@@ -97,7 +97,7 @@ impl Poller {
         let (bot, now) = (bridge.api.token().bot().0, bridge.now().timestamp_millis());
         let updates: Vec<_> = updates.into_iter().map(incoming).collect();
         if let Err(error) = bridge.store.run(move |db| heard::keep(db, bot, &updates, now)).await {
-            return self.disk_failed(bridge, &error);
+            return Some(self.disk_failed(bridge, &error));
         }
         *self = Self { wait: WAIT, took_webhook: self.took_webhook, ..Self::default() };
         bridge.heard_all();
@@ -158,14 +158,14 @@ impl Poller {
         }
     }
 
-    fn disk_failed(&mut self, bridge: &TelegramBridge, error: &StoreError) -> Option<Duration> {
+    fn disk_failed(&mut self, bridge: &TelegramBridge, error: &StoreError) -> Duration {
         let rest = pause::after(self.failures);
         self.failures = self.failures.saturating_add(1);
         self.wait = 0;
         bridge.in_trouble(format!(
             "what Telegram tells cannot be written down ({error}); it stays at Telegram for a day. Look at the disk"
         ));
-        Some(rest)
+        rest
     }
 }
 

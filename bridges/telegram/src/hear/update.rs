@@ -2,6 +2,7 @@
 //! what is newer than this is at least noticed.
 //!
 //! Source of names and fields: Bot API 10.3, <https://core.telegram.org/bots/api>.
+#![expect(clippy::struct_field_names, reason = "the names are Telegram's")]
 
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
