@@ -5,6 +5,8 @@
 //! call them from a thread that may. Whatever they show is data of agents and repositories: secrets
 //! are masked and hidden characters written out, except in a file that was asked for by name.
 
+mod diff;
 mod picture;
 
+pub use diff::{Changes, NoChanges, diff};
 pub use picture::{PictureError, Shot, picture};
