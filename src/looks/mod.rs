@@ -6,7 +6,9 @@
 //! are masked and hidden characters written out, except in a file that was asked for by name.
 
 mod diff;
+mod file;
 mod picture;
 
 pub use diff::{Changes, NoChanges, diff};
+pub use file::{Copy, NoFile, file};
 pub use picture::{PictureError, Shot, picture};
