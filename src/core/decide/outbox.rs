@@ -8,7 +8,7 @@ use super::{Effect, Work};
 use crate::{
     Timestamp,
     bridge::{Body, Place, Post, Progress, Say},
-    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Shown, Spot, Target},
+    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Shown, Spot, Target, Tries},
     id::{DeliveryId, SessionId},
     prompt::PromptMessage,
     state::{Chat, Row},
@@ -48,7 +48,7 @@ impl Work<'_> {
         let id = self.ids.make(DeliveryId::from_parts);
         let number = self.state.next_delivery;
         self.state.next_delivery += 1;
-        let state = DeliveryState::Due { not_before, tries: 0 };
+        let state = DeliveryState::Due { not_before, tries: Tries::default() };
         self.put(Row::Delivery(Delivery { id, number, to, what, rank, session, newest, state }));
         id
     }
@@ -195,11 +195,13 @@ impl Work<'_> {
             .map(|d| (d.rank, d.number))
             .collect();
         due.sort_unstable();
+        let again = self.state.tried_before();
         for (_, number) in due {
             let Some(delivery) = self.state.deliveries.get(&number).cloned() else { continue };
             let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
             let free = self.state.free_at(&delivery).is_none_or(|at| at <= now);
-            if busy.contains(&chat) || self.state.quiet.contains_key(&chat) || !free {
+            let overtakes = again.iter().any(|earlier| earlier.goes_before(&delivery, now));
+            if busy.contains(&chat) || self.state.quiet.contains_key(&chat) || !free || overtakes {
                 continue;
             }
             if self.send(delivery) {

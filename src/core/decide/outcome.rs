@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{About, Work};
 use crate::{
     bridge::{Body, Level, Post, Repeats, Said, SayError},
-    delivery::{Delivery, DeliveryState, Outgoing, Rank, Spot, Target},
+    delivery::{Delivery, DeliveryState, Outgoing, Rank, Spot, Target, Tries},
     id::{BridgeName, ChatId, DeliveryId, SessionId},
     state::{Chat, ChatRow, Row, ThreadRow},
 };
@@ -41,7 +41,8 @@ impl Work<'_> {
                 self.state
                     .quiet
                     .insert((delivery.to.bridge.clone(), delivery.to.chat.clone()), until);
-                delivery.state = DeliveryState::Due { not_before: Some(until), tries: tries + 1 };
+                delivery.state =
+                    DeliveryState::Due { not_before: Some(until), tries: tries.refused() };
             }
             Err(SayError::InDoubt) => {
                 delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);
@@ -59,7 +60,7 @@ impl Work<'_> {
             Err(SayError::Moved { to }) => {
                 let (bridge, from) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
                 delivery.to.chat = to.clone();
-                delivery.state = DeliveryState::Due { not_before: None, tries: tries + 1 };
+                delivery.state = DeliveryState::Due { not_before: None, tries: tries.refused() };
                 self.put(Row::Delivery(delivery));
                 return self.chat_moved(&bridge, &from, &to);
             }
@@ -71,7 +72,7 @@ impl Work<'_> {
     }
 
     /// A person deleted the thread: what was to go there goes to a new one.
-    fn lost_thread(&mut self, mut delivery: Delivery, tries: u32) {
+    fn lost_thread(&mut self, mut delivery: Delivery, tries: Tries) {
         let place = self.state.place_of(&delivery.to);
         delivery.state = match delivery.what {
             // What it said or marked is gone with the thread.
@@ -80,7 +81,7 @@ impl Work<'_> {
             }
             // A new one is made below, with the newest title.
             Outgoing::Thread { .. } => DeliveryState::Replaced,
-            Outgoing::Post { .. } if tries >= LAST_TRY => {
+            Outgoing::Post { .. } if tries.made >= LAST_TRY => {
                 let why = "its thread is gone, and so was each new one".to_owned();
                 self.failed(&delivery, &why);
                 DeliveryState::Failed { why, at: self.now }
@@ -90,7 +91,7 @@ impl Work<'_> {
                 if !known && matches!(delivery.to.spot, Spot::Thread { .. }) {
                     delivery.to.spot = Spot::Main;
                 }
-                DeliveryState::Due { not_before: None, tries: tries + 1 }
+                DeliveryState::Due { not_before: None, tries: tries.refused() }
             }
         };
         self.put(Row::Delivery(delivery.clone()));
@@ -128,7 +129,7 @@ impl Work<'_> {
         }
     }
 
-    fn chat_is_shut(&mut self, mut delivery: Delivery, tries: u32, reason: &str) {
+    fn chat_is_shut(&mut self, mut delivery: Delivery, tries: Tries, reason: &str) {
         let (bridge, chat) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
         let ours = self.state.chat_of(&bridge, &chat).is_some();
         let matters = match delivery.rank {
@@ -136,7 +137,7 @@ impl Work<'_> {
             Rank::Note | Rank::Progress => false,
         };
         delivery.state = if matters {
-            DeliveryState::Due { not_before: None, tries: tries + 1 }
+            DeliveryState::Due { not_before: None, tries: tries.refused() }
         } else {
             DeliveryState::Failed { why: reason.into(), at: self.now }
         };
@@ -204,14 +205,16 @@ impl Work<'_> {
 
     /// Nobody knows whether the service took it. Where the service drops a double it is simply
     /// said again; elsewhere once more, marked, and never a third time.
-    pub(super) fn doubtful(&self, what: &mut Outgoing, to: &Target, tries: u32) -> DeliveryState {
-        let again =
-            DeliveryState::Due { not_before: Some(self.now + AFTER_DOUBT), tries: tries + 1 };
+    pub(super) fn doubtful(&self, what: &mut Outgoing, to: &Target, tries: Tries) -> DeliveryState {
+        let again = DeliveryState::Due {
+            not_before: Some(self.now + AFTER_DOUBT),
+            tries: tries.in_doubt(),
+        };
         match self.state.limits_of(&to.bridge, &to.chat).repeats {
             Repeats::DroppedByService => again,
             // Saying these twice changes nothing: two cards still are one question.
-            Repeats::Shown if may_repeat(what) && tries < LAST_TRY => again,
-            Repeats::Shown if tries == 0 => {
+            Repeats::Shown if may_repeat(what) && tries.doubtful < LAST_TRY => again,
+            Repeats::Shown if tries.doubtful == 0 => {
                 if let Outgoing::Post { post: Post { body: Body::Text { text, .. }, .. }, .. } =
                     what
                 {

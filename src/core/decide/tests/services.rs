@@ -266,6 +266,44 @@ fn a_card_in_doubt_is_asked_again_and_an_answer_is_repeated_once_and_marked() {
 }
 
 #[test]
+fn an_answer_in_parts_goes_on_where_it_was_cut_over_a_wait_and_a_crash() {
+    let mut w = private();
+    for limits in w.state.rules.limits.values_mut() {
+        limits.parts = 10;
+    }
+    w.start("PD-285");
+    w.start("PD-300");
+    w.doing("PD-285", crate::agent::Doing::Working);
+    w.doing("PD-300", crate::agent::Doing::Working);
+    w.wait(TimeDelta::minutes(1));
+    w.cut = true;
+    let paragraph = |n: usize| format!("part-{n} {}", "word ".repeat(700));
+    w.finishes("PD-285", &(1..=4).map(paragraph).collect::<Vec<_>>().join("\n\n"));
+    w.finishes("PD-300", "short answer");
+    w.cut = false;
+    let parts = |w: &World| -> Vec<String> {
+        let shown = w.shows("1001");
+        shown.iter().filter(|t| t.contains("part-") || t.contains("short")).cloned().collect()
+    };
+    let flying =
+        w.state.deliveries.values().find(|d| matches!(d.state, DeliveryState::InFlight { .. }));
+    let first = flying.unwrap().id;
+    w.failures.push_back(SayError::Later { after: Duration::from_secs(17) });
+    let said = w.says_now(first);
+    w.step(Event::Delivered { delivery: first, outcome: Ok(said) });
+    let (tries, at) = (w.tries, w.now);
+    w.crash();
+    assert_eq!(w.tries, tries, "the wait outlives the crash");
+    w.failures.push_back(SayError::InDoubt);
+    w.wait(TimeDelta::minutes(1));
+    assert!(w.now - at >= TimeDelta::seconds(17));
+    let order: Vec<_> = parts(&w).iter().map(|t| t.split(' ').next().unwrap().to_owned()).collect();
+    assert_eq!(order, ["part-1", "part-2", "part-3", "part-4", "short"]);
+    let marked: Vec<_> = parts(&w).into_iter().filter(|t| t.contains("may be a repeat")).collect();
+    assert_eq!(marked.len(), 1, "only the one whose end nobody saw");
+}
+
+#[test]
 fn two_topics_of_one_name_are_never_mixed_up_after_one_is_gone() {
     let mut w = forum();
     w.start("PD-285");

@@ -464,6 +464,17 @@ impl World {
         self.step(Event::Noted { bridge: BridgeName::new("telegram"), noted });
     }
 
+    /// The service does what is in flight after all.
+    pub(super) fn says_now(&mut self, id: DeliveryId) -> Said {
+        let delivery = self.state.deliveries.values().find(|d| d.id == id).cloned();
+        let delivery = delivery.expect("it is pending");
+        let place = self.state.place_of(&delivery.to).expect("its place is known");
+        let crate::delivery::Outgoing::Post { post, reply_to } = delivery.what else {
+            panic!("only posts are said late")
+        };
+        self.say(id, place, Say::Post { post, reply_to })
+    }
+
     /// What a chat of Telegram shows, oldest first.
     pub(super) fn shows(&self, chat: &str) -> Vec<String> {
         let here = self.shown.iter().filter(|s| s.place.chat.as_str() == chat);
