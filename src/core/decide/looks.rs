@@ -43,6 +43,10 @@ impl Work<'_> {
                         let style = Style::Pre { language: Some("diff".into()) };
                         rich.push(&text::reveal(&masked).text.text, Some(style));
                     }
+                    LookedForm::Plain => {
+                        let style = Style::Pre { language: None };
+                        rich.push(&text::reveal(&masked).text.text, Some(style));
+                    }
                     LookedForm::Markdown => rich.append(&text::markdown(&masked)),
                 }
                 self.post_rich_to(id, place, &rich, &name);

@@ -140,6 +140,7 @@ pub enum Looked {
 pub enum LookedForm {
     Diff,
     Markdown,
+    Plain,
 }
 
 /// Something to do once the rows are written. Each may be done again after a crash.
