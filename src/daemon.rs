@@ -18,6 +18,7 @@ use crate::{
     config::{Config, OnOff, Surroundings},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
+    looking::Looking,
     outbox::{Outbox, Sending},
     rules::rules,
     sessions::{Ground, Sessions},
@@ -104,7 +105,8 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
         move |hub: Hub| -> Box<dyn Hands> {
             let outbox = Outbox::start(&tasks, &bridges, &hub);
-            Box::new(Reach { outbox, sessions: Sessions::new(ground, tasks, hub) })
+            let looking = Looking::new(ground.clone(), tasks.clone(), hub.clone());
+            Box::new(Reach { outbox, looking, sessions: Sessions::new(ground, tasks, hub) })
         }
     };
     let all_rules = rules(&config, &bridges)?;
@@ -142,6 +144,7 @@ impl Daemon {
 struct Reach {
     outbox: Outbox,
     sessions: Sessions,
+    looking: Looking,
 }
 
 impl Hands for Reach {
@@ -158,8 +161,8 @@ impl Hands for Reach {
             Effect::Acknowledge { session, run, seq } => {
                 self.sessions.acknowledge(session, run, seq);
             }
-            Effect::ReadScreen { session, run, place } => {
-                self.sessions.read_screen(session, run, place);
+            Effect::Look { session, at, files, place } => {
+                self.looking.look(*session, at, files, place);
             }
         }
     }

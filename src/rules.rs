@@ -4,10 +4,10 @@ use chrono::TimeDelta;
 use std::sync::Arc;
 use vigie_core::{
     answer::Words,
-    bridge::Bridge,
+    bridge::{Bridge, Limits, Room},
     id::{BridgeName, ChatId},
     route::{BadPrefix, StoryPattern},
-    state::{Chat, Person, Project, Rules, Threads, WorktreeRule},
+    state::{Chat, Person, Project, Rules, Strangers, WorktreeRule},
 };
 
 use crate::config::{self, Config, Language, OnOff, WorktreeMode};
@@ -34,7 +34,9 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         },
         words: Words::for_languages(&languages),
         gate_deadline: TimeDelta::from_std(config.gates.deadline).unwrap_or(TimeDelta::MAX),
-        chats: bridges.iter().map(|bridge| chat(bridge.as_ref())).collect(),
+        chats: bridges.iter().filter_map(|bridge| fixed_chat(bridge.as_ref())).collect(),
+        limits: bridges.iter().flat_map(|bridge| limits(bridge.as_ref())).collect(),
+        strangers: Strangers::Answered,
     })
 }
 
@@ -55,10 +57,15 @@ fn project(project: &config::Project) -> Project {
     }
 }
 
-/// The chat of a bridge that hears of every session.
-fn chat(bridge: &dyn Bridge) -> Chat {
+/// The chat of the phone page: it is ours, so nobody has to open it.
+fn fixed_chat(bridge: &dyn Bridge) -> Option<Chat> {
     let chat = ChatId::new(vigie_phone::CHAT);
-    Chat { bridge: bridge.name(), chat, threads: Threads::PerSession, limits: bridge.limits() }
+    let phone = bridge.name().as_str() == vigie_phone::NAME;
+    phone.then(|| Chat { bridge: bridge.name(), chat, room: Room::Forum })
+}
+
+fn limits(bridge: &dyn Bridge) -> [((BridgeName, Room), Limits); 4] {
+    Room::ALL.map(|room| ((bridge.name(), room), bridge.limits(room)))
 }
 
 fn tag(language: Language) -> &'static str {

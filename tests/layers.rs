@@ -184,9 +184,11 @@ fn bridges_are_named_where_everything_is_joined() {
 
 #[test]
 fn a_bridge_names_only_the_core_of_ours() {
-    let ours = dependencies("bridges/phone/Cargo.toml", true);
-    let ours: Vec<_> = ours.iter().filter(|name| name.starts_with("vigie")).collect();
-    assert_eq!(ours, ["vigie-core"]);
+    for bridge in ["phone", "telegram"] {
+        let ours = dependencies(&format!("bridges/{bridge}/Cargo.toml"), true);
+        let ours: Vec<_> = ours.iter().filter(|name| name.starts_with("vigie")).collect();
+        assert_eq!(ours, ["vigie-core"], "{bridge}");
+    }
 }
 
 #[test]

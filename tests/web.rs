@@ -153,6 +153,7 @@ fn hub(tasks: &Tasks) -> Hub {
                     waiting: Vec::new(),
                     pending_deliveries: 1,
                     failed_deliveries: Vec::new(),
+                    bridges: Vec::new(),
                     problems: Vec::new(),
                 })),
                 Command::Sessions => Ok(Reply::Sessions(Vec::new())),

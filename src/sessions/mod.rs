@@ -13,13 +13,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use vigie_core::{
     agent::Order,
-    bridge::Place,
-    decide::Event,
     id::SessionId,
     session::{Launch, Session},
 };
 
-use crate::{config::Config, hold::client, hub::Hub, tasks::Tasks};
+use crate::{config::Config, hub::Hub, tasks::Tasks};
 
 /// Orders and acknowledgements that may wait for one holder. Prompts come one at a time; a person
 /// cannot tap this fast.
@@ -132,18 +130,5 @@ impl Sessions {
         if let Err(mpsc::error::TrySendError::Full(_)) = handle.to_holder.try_send(what) {
             warn!(%session, "a holder does not take its orders; they are told again when it answers");
         }
-    }
-
-    /// Looks at the session's screen for whoever asked in `place`.
-    pub fn read_screen(&self, session: SessionId, run: u32, place: Place) {
-        let folder = self.ground.folder(session, run);
-        let hub = self.hub.clone();
-        self.tasks.start("screen", move |_| async move {
-            let lines = match client::screen(&folder).await {
-                Ok(picture) => picture.lines,
-                Err(error) => vec![format!("The screen cannot be read: {error}")],
-            };
-            hub.tell(Event::Screen { session, place, lines }).await;
-        });
     }
 }
