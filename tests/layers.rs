@@ -30,7 +30,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "tasks", "web",
         ],
     ),
-    ("cli", &["agents", "clock", "config", "daemon", "doctor", "hold", "tasks", "web"]),
+    ("cli", &["agents", "clock", "config", "daemon", "doctor", "hold", "looks", "tasks", "web"]),
 ];
 
 /// Who may name the packages of bridges: the one file that knows all, and what the core is told.
