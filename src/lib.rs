@@ -8,7 +8,6 @@ pub mod daemon;
 pub mod doctor;
 pub mod hold;
 pub mod hub;
-pub mod looking;
 pub mod looks;
 pub mod outbox;
 pub mod rules;

@@ -20,17 +20,14 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("rules", &["config"]),
     ("hub", &["clock", "store", "tasks"]),
     ("outbox", &["hub", "tasks"]),
-    ("sessions", &["agents", "config", "hold", "hub", "tasks"]),
+    ("sessions", &["agents", "clock", "config", "hold", "hub", "looks", "tasks"]),
     ("web", &["clock", "config", "hub", "tasks"]),
     ("doctor", &["agents", "config", "web"]),
     (
         "daemon",
-        &[
-            "clock", "config", "hold", "hub", "looks", "outbox", "rules", "sessions", "store",
-            "tasks", "web",
-        ],
+        &["clock", "config", "hold", "hub", "outbox", "rules", "sessions", "store", "tasks", "web"],
     ),
-    ("cli", &["agents", "clock", "config", "daemon", "doctor", "hold", "tasks", "web"]),
+    ("cli", &["agents", "clock", "config", "daemon", "doctor", "hold", "looks", "tasks", "web"]),
 ];
 
 /// Who may name the packages of bridges: the one file that knows all, and what the core is told.

@@ -8,7 +8,10 @@
 mod diff;
 mod file;
 mod picture;
+pub mod recording;
+mod transcript;
 
 pub use diff::{Changes, NoChanges, diff};
 pub use file::{Copy, NoFile, file};
 pub use picture::{PictureError, Shot, picture};
+pub use transcript::{NoTranscript, Source, Transcript, transcript};
