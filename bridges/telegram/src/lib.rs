@@ -9,7 +9,8 @@ mod say;
 mod store;
 
 pub use bridge::{Clock, Menu, OpenFailed, Options, TelegramBridge};
-pub use store::OpenError;
+pub use hear::Unreadable;
+pub use store::{OpenError, SetAside};
 
 /// The bridge's name in places, in the configuration and in the database.
 pub const NAME: &str = "telegram";
