@@ -7,7 +7,7 @@ pub mod names;
 mod say;
 mod store;
 
-pub use bridge::{Clock, Menu, OpenFailed, Options, TelegramBridge};
+pub use bridge::{Clock, Menu, OpenFailed, Options, TelegramBridge, limits};
 pub use store::OpenError;
 
 /// The bridge's name in places, in the configuration and in the database.
