@@ -1,6 +1,7 @@
 //! The daemon as a library, so that tests run it in-process.
 
 pub mod agents;
+pub mod bridges;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -14,4 +15,5 @@ pub mod rules;
 pub mod sessions;
 pub mod store;
 pub mod tasks;
+pub mod watch;
 pub mod web;

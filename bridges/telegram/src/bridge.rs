@@ -127,6 +127,18 @@ impl TelegramBridge {
     }
 }
 
+/// What a chat of Telegram's takes; `parts` as in [`Options::parts`].
+pub fn limits(room: Room, parts: Option<usize>) -> Limits {
+    Limits {
+        repeats: Repeats::Shown,
+        files: Files::Taken,
+        budget: Some(if room.is_direct() { IN_PRIVATE } else { IN_A_GROUP }),
+        progress_every: PROGRESS_EVERY,
+        thread_after: TOPIC_AFTER,
+        ..Limits::of_text(TextUnit::Utf16, TEXT, SPANS, parts.unwrap_or(PARTS))
+    }
+}
+
 #[async_trait]
 impl Bridge for TelegramBridge {
     fn name(&self) -> BridgeName {
@@ -134,14 +146,7 @@ impl Bridge for TelegramBridge {
     }
 
     fn limits(&self, room: Room) -> Limits {
-        Limits {
-            repeats: Repeats::Shown,
-            files: Files::Taken,
-            budget: Some(if room.is_direct() { IN_PRIVATE } else { IN_A_GROUP }),
-            progress_every: PROGRESS_EVERY,
-            thread_after: TOPIC_AFTER,
-            ..Limits::of_text(TextUnit::Utf16, TEXT, SPANS, self.parts)
-        }
+        limits(room, Some(self.parts))
     }
 
     fn health(&self) -> Health {
