@@ -3,6 +3,7 @@
 pub mod api;
 mod bridge;
 mod hear;
+pub mod markup;
 pub mod names;
 mod say;
 mod store;
