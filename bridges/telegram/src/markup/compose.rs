@@ -34,8 +34,7 @@ pub fn lay_out(rich: &Rich) -> Vec<Text> {
 }
 
 /// The parts are cut by length alone: too many styles are no reason for one more message.
-const LIMITS: Limits =
-    Limits::of_text(TextUnit::Utf16, MESSAGE_UNITS, usize::MAX, usize::MAX);
+const LIMITS: Limits = Limits::of_text(TextUnit::Utf16, MESSAGE_UNITS, usize::MAX, usize::MAX);
 
 fn cleaned(rich: &Rich) -> Rich {
     let may_fit = utf16_len(&rich.text) <= MESSAGE_UNITS;
