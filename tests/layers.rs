@@ -15,6 +15,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("agents", &["clock"]),
     ("hold", &["agents", "clock"]),
+    ("looks", &["agents", "hold"]),
     ("config", &["agents"]),
     ("rules", &["config"]),
     ("hub", &["clock", "store", "tasks"]),
@@ -24,7 +25,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("doctor", &["agents", "config", "web"]),
     (
         "daemon",
-        &["clock", "config", "hold", "hub", "outbox", "rules", "sessions", "store", "tasks", "web"],
+        &[
+            "clock", "config", "hold", "hub", "looks", "outbox", "rules", "sessions", "store",
+            "tasks", "web",
+        ],
     ),
     ("cli", &["agents", "clock", "config", "daemon", "doctor", "hold", "tasks", "web"]),
 ];

@@ -13,6 +13,7 @@ mod looks;
 mod noted;
 mod orders;
 mod outbox;
+mod outcome;
 mod people;
 mod reports;
 mod requests;
