@@ -99,7 +99,7 @@ impl TelegramBridge {
     /// When the file cannot be used.
     pub fn open(file: &Path, options: Options) -> Result<Arc<Self>, OpenFailed> {
         Ok(Arc::new(Self {
-            store: Store::open(file)?,
+            store: Store::open(file, (options.clock)())?,
             api: options.api,
             clock: options.clock,
             files: options.files,
@@ -121,9 +121,26 @@ impl TelegramBridge {
             Health { heard, trouble: None };
     }
 
+    /// When a poll last came back.
+    pub(crate) fn heard_at(&self) -> Option<Timestamp> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).heard
+    }
+
     /// Why polls do not come back, and what to do about it.
     pub(crate) fn in_trouble(&self, trouble: String) {
         self.health.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(trouble);
+    }
+}
+
+/// What a chat of Telegram's takes; `parts` as in [`Options::parts`].
+pub fn limits(room: Room, parts: Option<usize>) -> Limits {
+    Limits {
+        repeats: Repeats::Shown,
+        files: Files::Taken,
+        budget: Some(if room.is_direct() { IN_PRIVATE } else { IN_A_GROUP }),
+        progress_every: PROGRESS_EVERY,
+        thread_after: TOPIC_AFTER,
+        ..Limits::of_text(TextUnit::Utf16, TEXT, SPANS, parts.unwrap_or(PARTS))
     }
 }
 
@@ -134,14 +151,7 @@ impl Bridge for TelegramBridge {
     }
 
     fn limits(&self, room: Room) -> Limits {
-        Limits {
-            repeats: Repeats::Shown,
-            files: Files::Taken,
-            budget: Some(if room.is_direct() { IN_PRIVATE } else { IN_A_GROUP }),
-            progress_every: PROGRESS_EVERY,
-            thread_after: TOPIC_AFTER,
-            ..Limits::of_text(TextUnit::Utf16, TEXT, SPANS, self.parts)
-        }
+        limits(room, Some(self.parts))
     }
 
     fn health(&self) -> Health {

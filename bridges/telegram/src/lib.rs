@@ -8,7 +8,7 @@ pub mod names;
 mod say;
 mod store;
 
-pub use bridge::{Clock, Menu, OpenFailed, Options, TelegramBridge};
+pub use bridge::{Clock, Menu, OpenFailed, Options, TelegramBridge, limits};
 pub use hear::Unreadable;
 pub use store::{OpenError, SetAside};
 

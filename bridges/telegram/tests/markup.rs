@@ -5,18 +5,12 @@ mod model;
 use proptest::prelude::*;
 use std::{fs, path::Path};
 use vigie_core::{
-    bridge::{Limits, Repeats, TextUnit},
+    bridge::{Limits, TextUnit},
     text::{Rich, Style, fit, markdown},
 };
 use vigie_telegram::markup::{Composer, MESSAGE_UNITS, Text, lay_out};
 
-const LIMITS: Limits = Limits {
-    unit: TextUnit::Utf16,
-    text: MESSAGE_UNITS,
-    spans: 100,
-    parts: 3,
-    repeats: Repeats::Shown,
-};
+const LIMITS: Limits = Limits::of_text(TextUnit::Utf16, MESSAGE_UNITS, 100, 3);
 
 /// Characters Telegram or we take out, and blanks, which may be joined or trimmed.
 fn is_seen(c: char) -> bool {
@@ -187,7 +181,7 @@ fn a_rich() -> impl Strategy<Value = Rich> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn any_text_is_kept_as_sent(rich in a_rich()) {
