@@ -162,14 +162,16 @@ fn sticker(sticker: &Sticker) -> Offered {
     Offered { file: sticker.file_id.clone(), name, size: sticker.file_size }
 }
 
+/// In one line, whatever others put into it.
 fn in_words(message: &Message) -> Option<String> {
-    None.or_else(|| message.venue.as_ref().map(|venue| of_venue(venue, message.location.as_ref())))
-        .or_else(|| {
-            message.location.as_ref().map(|place| format!("(sent a location: {})", at(place)))
-        })
+    let words = None
+        .or_else(|| message.venue.as_ref().map(|it| of_venue(it, message.location.as_ref())))
+        .or_else(|| message.location.as_ref().map(|it| format!("sent a location: {}", at(it))))
         .or_else(|| message.contact.as_ref().map(of_contact))
         .or_else(|| message.poll.as_ref().map(of_poll))
-        .or_else(|| message.dice.as_ref().map(of_dice))
+        .or_else(|| message.dice.as_ref().map(of_dice))?;
+    let words: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    Some(format!("({words})"))
 }
 
 fn at(place: &Location) -> String {
@@ -178,20 +180,20 @@ fn at(place: &Location) -> String {
 
 fn of_venue(venue: &Venue, place: Option<&Location>) -> String {
     let at = place.map(|place| format!(" ({})", at(place))).unwrap_or_default();
-    format!("(sent a place: {}, {}{at})", venue.title, venue.address)
+    format!("sent a place: {}, {}{at}", venue.title, venue.address)
 }
 
 fn of_contact(contact: &Contact) -> String {
     let last = contact.last_name.as_deref().unwrap_or_default();
     let name = format!("{} {last}", contact.first_name);
-    format!("(sent a contact: {}, {})", name.trim_end(), contact.phone_number)
+    format!("sent a contact: {}, {}", name.trim_end(), contact.phone_number)
 }
 
 fn of_poll(poll: &Poll) -> String {
     let options: Vec<_> = poll.options.iter().map(|option| option.text.as_str()).collect();
-    format!("(sent a poll: {} [{}])", poll.question, options.join(" / ")).replace(['[', ']'], "|")
+    format!("sent a poll: {} {}", poll.question, options.join(" / "))
 }
 
 fn of_dice(dice: &Dice) -> String {
-    format!("(rolled {}: {})", dice.emoji, dice.value)
+    format!("rolled {}: {}", dice.emoji, dice.value)
 }

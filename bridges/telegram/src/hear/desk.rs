@@ -2,6 +2,7 @@
 
 use chrono::DateTime;
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use rusqlite::Connection;
 use std::{
     collections::{BTreeMap, VecDeque},
     panic::{self, AssertUnwindSafe},
@@ -15,13 +16,14 @@ use super::{
     hand::{Done, Hearing},
     lane::{self, Item, Step, Unit, Work},
     pause,
-    read::{self, Me, Told},
+    read::{self, Me, Told, TopicChange},
 };
 use crate::{
     api::{TgChat, TgThread, TgUser},
     store::{
         Store, StoreError,
         heard::{self, Keep, Waiting},
+        topics,
     },
 };
 
@@ -268,8 +270,13 @@ impl<'a> Desk<'a> {
             Told::Reacted(from, put) => (Key::Taps { from }, Work::Reacted(put)),
             Told::Noted(noted) => (Key::Service, Work::Noted(noted)),
             Told::Moved { from, to } => (Key::Service, Work::Moved { from, to }),
+            // The daemon learns of topics where it writes to them; nothing waits for this.
             Told::Topic { chat, thread, change } => {
-                (Key::Service, Work::Topic { chat, thread, change })
+                let topic = move |db: &mut _| {
+                    topic(db, chat.0, thread.number(), &change)?;
+                    heard::done(db, &[id], Keep::Nothing)
+                };
+                return store.run(topic).await;
             }
         };
         self.put(key, id, received, batch, work);
@@ -336,6 +343,15 @@ impl<'a> Desk<'a> {
                 }
             }
         }
+    }
+}
+
+fn topic(db: &Connection, chat: i64, thread: i64, change: &TopicChange) -> rusqlite::Result<()> {
+    match change {
+        TopicChange::Made { name, ours } => topics::topic_seen(db, chat, thread, name, *ours),
+        TopicChange::Named(name) => topics::topic_named(db, chat, thread, name),
+        TopicChange::Closed => topics::topic_closed(db, chat, thread, true),
+        TopicChange::Reopened => topics::topic_closed(db, chat, thread, false),
     }
 }
 

@@ -15,16 +15,13 @@ use super::{
     fetch,
     lane::{Item, Together, Unit, Work},
     pause,
-    read::{self, Me, Piece, Put, Spot, Tapped, Told, TopicChange},
+    read::{self, Me, Piece, Put, Spot, Tapped, Told},
 };
 use crate::{
     NAME, TelegramBridge,
-    api::{AnswerCallbackQuery, TgChat, TgMessage, TgThread},
+    api::{AnswerCallbackQuery, TgChat, TgMessage},
     markup::utf16_len,
-    store::{
-        heard::{self, Keep},
-        topics,
-    },
+    store::heard::{self, Keep},
 };
 
 /// An inbox that takes longer to write one thing down is in trouble: it counts as a refusal.
@@ -82,10 +79,6 @@ impl Hearing<'_> {
                 self.moved(*from, *to).await;
                 self.done(unit.ids(), Keep::Nothing).await;
             }
-            Work::Topic { chat, thread, change } => {
-                self.topic(*chat, *thread, change).await;
-                self.done(unit.ids(), Keep::Nothing).await;
-            }
             Work::Silent(milliseconds) => {
                 let after = Duration::from_millis(u64::try_from(*milliseconds).unwrap_or(0));
                 self.noted(&Noted::Back { after }).await;
@@ -107,7 +100,6 @@ impl Hearing<'_> {
                 | Work::Reacted(_)
                 | Work::Noted(_)
                 | Work::Moved { .. }
-                | Work::Topic { .. }
                 | Work::Silent(_)
                 | Work::Unread { .. } => None,
             })
@@ -208,17 +200,6 @@ impl Hearing<'_> {
         }
         self.noted(&Noted::Moved { from: from.into(), to: to.into() }).await;
         self.written(move |db| heard::moved(db, from.0, to.0)).await;
-    }
-
-    async fn topic(self, chat: TgChat, thread: TgThread, change: &TopicChange) {
-        let (chat, thread, change) = (chat.0, thread.number(), change.clone());
-        self.written(move |db| match &change {
-            TopicChange::Made { name, ours } => topics::topic_seen(db, chat, thread, name, *ours),
-            TopicChange::Named(name) => topics::topic_named(db, chat, thread, name),
-            TopicChange::Closed => topics::topic_closed(db, chat, thread, true),
-            TopicChange::Reopened => topics::topic_closed(db, chat, thread, false),
-        })
-        .await;
     }
 
     /// Sets rows aside and says so; in this order, so that a crash in between says it twice rather

@@ -10,12 +10,9 @@ use vigie_core::{
 
 use super::{
     content::Words,
-    read::{Piece, Put, Tapped, TopicChange},
+    read::{Piece, Put, Tapped},
 };
-use crate::{
-    api::{TgChat, TgThread},
-    markup::utf16_len,
-};
+use crate::{api::TgChat, markup::utf16_len};
 
 /// From this length on a text may be the first part of a longer one, in UTF-16 units. Apps cut at
 /// 4,096, and some look for the end of a word before that.
@@ -62,11 +59,6 @@ pub(super) enum Work {
     Moved {
         from: TgChat,
         to: TgChat,
-    },
-    Topic {
-        chat: TgChat,
-        thread: TgThread,
-        change: TopicChange,
     },
     /// Nothing was heard for so many milliseconds.
     Silent(i64),
@@ -222,3 +214,6 @@ fn take(queue: &mut VecDeque<Item>, places: &[usize], together: Together, settle
     items.reverse();
     Unit { items, together, settled }
 }
+
+#[cfg(test)]
+mod tests;

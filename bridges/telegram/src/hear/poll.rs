@@ -34,8 +34,8 @@ const PACE: Duration = Duration::from_secs(1);
 struct Poller {
     /// In a row.
     failures: u32,
-    /// Since when somebody else polls.
-    conflict: Option<Instant>,
+    /// Somebody else polls: when that was seen first, and last.
+    contested: Option<(Instant, Instant)>,
     /// A webhook is taken away once: whoever sets it again means it.
     took_webhook: bool,
     /// The next question is answered at once, so that it is soon known how things are.
@@ -99,10 +99,17 @@ impl Poller {
         if let Err(error) = bridge.store.run(move |db| heard::keep(db, bot, &updates, now)).await {
             return Some(self.disk_failed(bridge, &error));
         }
-        *self = Self { wait: WAIT, took_webhook: self.took_webhook, ..Self::default() };
+        (self.failures, self.wait) = (0, WAIT);
         bridge.heard_all();
+        if self.is_contested() {
+            bridge.in_trouble(trouble::CONTESTED.into());
+        }
         arrived.notify_one();
         hasty.then_some(PACE)
+    }
+
+    fn is_contested(&self) -> bool {
+        self.contested.is_some_and(|(_, last)| last.elapsed() < trouble::STILL_CONTESTED)
     }
 
     async fn failed(&mut self, bridge: &TelegramBridge, error: &CallError) -> Option<Duration> {
@@ -126,7 +133,10 @@ impl Poller {
             CallError::Refused { refusal: Refusal::Conflict, .. } => {
                 // Waiting shows sooner whether the other one is still there.
                 self.wait = WAIT;
-                trouble::rest_in_conflict(self.conflict.get_or_insert_with(Instant::now).elapsed())
+                let first = self.contested.filter(|_| self.is_contested());
+                let first = first.map_or_else(Instant::now, |(first, _)| first);
+                self.contested = Some((first, Instant::now()));
+                trouble::rest_in_conflict(first.elapsed())
             }
             CallError::Refused { refusal, .. } => trouble::rest_after(*refusal, failures),
         };

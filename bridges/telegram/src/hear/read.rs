@@ -319,3 +319,6 @@ fn member(membership: &Membership, me: &Me) -> Told {
         MemberStatus::Other => Told::Nothing("a membership that is newer than this"),
     }
 }
+
+#[cfg(test)]
+mod tests;

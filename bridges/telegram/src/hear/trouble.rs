@@ -14,15 +14,24 @@ const CONFLICT: Duration = Duration::from_secs(8);
 const CONFLICT_LASTS: Duration = Duration::from_secs(30);
 const DRAINED: Duration = Duration::from_mins(1);
 
+/// How long after the other one was seen last it is still said: between two of its questions ours
+/// come through, and nothing is well for that.
+pub(super) const STILL_CONTESTED: Duration = Duration::from_mins(2);
+
+pub(super) const CONTESTED: &str = "another program asks for this bot's messages, so some go there: stop it, or give Vigie a bot of its own. If you know of none, ask @BotFather for a new token (/revoke)";
+
 pub(super) fn rest_in_conflict(since: Duration) -> Duration {
     if since < DRAINED { CONFLICT } else { CONFLICT_LASTS }
 }
 
+/// Most refusals are about sends; if one comes here, it is like any failure.
 pub(super) fn rest_after(refusal: Refusal, failures: u32) -> Duration {
-    match refusal {
-        Refusal::Unauthorized | Refusal::NotFound => NO_TOKEN,
-        Refusal::WebhookActive => CONFLICT_LASTS,
-        _ => pause::after(failures), // not our own enum's states: Telegram's words, most of them about sends
+    if matches!(refusal, Refusal::Unauthorized | Refusal::NotFound) {
+        NO_TOKEN
+    } else if refusal == Refusal::WebhookActive {
+        CONFLICT_LASTS
+    } else {
+        pause::after(failures)
     }
 }
 
@@ -44,17 +53,14 @@ pub(super) fn words(error: &CallError) -> String {
 }
 
 fn of_refusal(refusal: Refusal, description: &str) -> String {
-    match refusal {
-        Refusal::Unauthorized | Refusal::NotFound => {
-            "Telegram does not take the bot's token: ask @BotFather for a new one (/token), put it in place of the old one, and start Vigie again".into()
-        }
-        Refusal::Conflict => {
-            "another program asks for this bot's messages, so some go there: stop it, or give Vigie a bot of its own. If you know of none, ask @BotFather for a new token (/revoke)".into()
-        }
-        Refusal::WebhookActive => {
-            "somebody set a webhook for this bot again, so its messages go there: stop that program, or give Vigie a bot of its own".into()
-        }
-        _ => format!("Telegram refuses to tell what happened: {description}"),
+    if matches!(refusal, Refusal::Unauthorized | Refusal::NotFound) {
+        "Telegram does not take the bot's token: ask @BotFather for a new one (/token), put it in place of the old one, and start Vigie again".into()
+    } else if refusal == Refusal::Conflict {
+        CONTESTED.into()
+    } else if refusal == Refusal::WebhookActive {
+        "somebody set a webhook for this bot again, so its messages go there: stop that program, or give Vigie a bot of its own".into()
+    } else {
+        format!("Telegram refuses to tell what happened: {description}")
     }
 }
 
@@ -62,4 +68,41 @@ fn of_refusal(refusal: Refusal, description: &str) -> String {
 pub(super) fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trouble_says_what_to_do() {
+        let refused = |code, refusal| CallError::Refused { code, description: "x".into(), refusal };
+        for (error, mend) in [
+            (CallError::TooMany { after: Duration::from_secs(7) }, "7 s of quiet; nothing to do"),
+            (CallError::NotSent { why: "dns".into() }, "(dns); look at this machine's network"),
+            (CallError::InDoubt { why: "502".into() }, "(502); if it lasts, look at"),
+            (refused(401, Refusal::Unauthorized), "ask @BotFather for a new one"),
+            (refused(404, Refusal::NotFound), "ask @BotFather for a new one"),
+            (refused(409, Refusal::Conflict), "stop it, or give Vigie a bot of its own"),
+            (refused(409, Refusal::WebhookActive), "stop that program"),
+            (refused(400, Refusal::Other), "refuses to tell what happened: x"),
+        ] {
+            assert!(words(&error).contains(mend), "{}", words(&error));
+        }
+    }
+
+    #[test]
+    fn who_shares_a_bot_asks_rarely() {
+        assert_eq!(rest_in_conflict(Duration::from_secs(59)), Duration::from_secs(8));
+        assert_eq!(rest_in_conflict(Duration::from_secs(60)), Duration::from_secs(30));
+        assert_eq!(rest_after(Refusal::Unauthorized, 0), Duration::from_mins(1));
+        assert_eq!(rest_after(Refusal::Other, 2), Duration::from_secs(4));
+    }
+
+    #[test]
+    fn of_a_webhook_only_the_host_is_told() {
+        assert_eq!(host("https://bots.example.org/secret?x"), "bots.example.org");
+        assert_eq!(host("somewhere"), "somewhere");
+        assert_eq!(host(""), "");
+    }
 }

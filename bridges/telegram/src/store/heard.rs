@@ -296,3 +296,6 @@ pub(crate) fn prune(db: &mut Connection, before: i64) -> rusqlite::Result<usize>
     let old = "delete from heard where state = 'done' and received < ?1";
     db.prepare_cached(old)?.execute([before])
 }
+
+#[cfg(test)]
+mod tests;

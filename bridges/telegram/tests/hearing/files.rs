@@ -7,7 +7,7 @@ use vigie_core::bridge::{Attached, Got};
 use super::support::{Ground, PATIENCE};
 
 fn document(name: &str, bytes: &str) -> Media {
-    Media::new(MediaKind::Document, name, "text/plain", bytes)
+    Media::new(MediaKind::Document, name, "text/plain", bytes.to_owned())
 }
 
 fn path(file: &Attached) -> &Path {

@@ -7,7 +7,7 @@ use vigie_core::{
     id::GateId,
 };
 
-use super::support::{Ground, Next, PATIENCE};
+use super::support::{Daemon, Ground, Next, PATIENCE};
 
 fn allow() -> Action {
     Action::Allow { gate: GateId::from_parts(vigie_core::Timestamp::UNIX_EPOCH, 7) }
@@ -147,7 +147,7 @@ async fn a_tap_waits_for_no_message() {
     ground.telegram.send(ADA, ADA, "this one hangs").now();
     ground
         .while_hearing(async {
-            ground.daemon.until("the message", |it| it.was_asked()).await;
+            ground.daemon.until("the message", Daemon::was_asked).await;
             ground.telegram.press(ADA, card, ADA, "Allow").answer().await;
         })
         .await;

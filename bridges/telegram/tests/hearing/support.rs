@@ -94,9 +94,9 @@ impl Daemon {
                 let _ = tokio::time::timeout(Duration::from_millis(20), changed).await;
             }
         };
-        if tokio::time::timeout(PATIENCE, wait).await.is_err() {
-            panic!("waited for {what}\nheard: {:#?}\nnoted: {:#?}", self.heard(), self.noted());
-        }
+        let in_time = tokio::time::timeout(PATIENCE, wait).await.is_ok();
+        let (heard, noted) = (self.heard(), self.noted());
+        assert!(in_time, "waited for {what}\nheard: {heard:#?}\nnoted: {noted:#?}");
     }
 
     pub(crate) async fn until_texts(&self, texts: &[&str]) {
@@ -201,9 +201,8 @@ impl Ground {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        if tokio::time::timeout(PATIENCE, wait).await.is_err() {
-            panic!("waited for the trouble `{words}`: {:?}", self.bridge.health());
-        }
+        let in_time = tokio::time::timeout(PATIENCE, wait).await.is_ok();
+        assert!(in_time, "waited for the trouble `{words}`: {:?}", self.bridge.health());
     }
 
     pub(crate) async fn until_well(&self) {
@@ -216,9 +215,8 @@ impl Ground {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        if tokio::time::timeout(PATIENCE, wait).await.is_err() {
-            panic!("waited for being well: {:?}", self.bridge.health());
-        }
+        let in_time = tokio::time::timeout(PATIENCE, wait).await.is_ok();
+        assert!(in_time, "waited for being well: {:?}", self.bridge.health());
     }
 
     /// Calls a method as somebody who has the token too.
