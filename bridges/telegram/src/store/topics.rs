@@ -38,16 +38,3 @@ pub(crate) fn topic_closed(
     db.prepare_cached(put)?.execute(params![chat, thread, closed])?;
     Ok(())
 }
-
-/// Topics of that name that the bot made in the chat after message `after`: a topic is numbered by
-/// the message that made it. For finding one whose making was never answered.
-pub(crate) fn topics_named(
-    db: &Connection,
-    chat: i64,
-    name: &str,
-    after: i64,
-) -> rusqlite::Result<Vec<i64>> {
-    let ask = "select thread from topic
-        where chat = ?1 and name = ?2 and thread > ?3 and ours order by thread";
-    db.prepare_cached(ask)?.query_map(params![chat, name, after], |row| row.get(0))?.collect()
-}
