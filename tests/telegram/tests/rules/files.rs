@@ -66,10 +66,14 @@ async fn a_photo_must_be_a_picture_of_possible_size() {
                 .await;
         match words {
             None => {
-                assert_eq!(answer["result"]["photo"][1]["file_size"], bytes.len(), "{at}: {answer}")
+                assert_eq!(
+                    answer["result"]["photo"][1]["file_size"],
+                    bytes.len(),
+                    "{at}: {answer}"
+                );
             }
             Some(words) => {
-                assert_eq!(answer["description"], format!("Bad Request: {words}"), "{at}")
+                assert_eq!(answer["description"], format!("Bad Request: {words}"), "{at}");
             }
         }
     }
