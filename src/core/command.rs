@@ -3,14 +3,16 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    Timestamp,
     agent::PromptForm,
     bridge::Place,
     gate::Gate,
     id::{
-        AgentName, DeliveryId, GateCode, GateId, HumanId, ProjectName, PromptId, SessionId,
-        SessionName,
+        AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode, ProjectName,
+        PromptId, SessionId, SessionName,
     },
     session::Session,
+    state::{ChatRow, Role},
 };
 
 /// Asked by a person who was let in already; `by` and `via` stand in the journal and on cards.
@@ -47,7 +49,18 @@ pub enum Command {
         code: String,
         choice: String,
     },
+    /// Lets whoever types this code in a chat in as that person; `None`: whoever asks.
+    Pair {
+        human: Option<String>,
+        code: PairingCode,
+    },
+    /// Takes access back from an id of a person or of a chat on a service.
+    Unpair {
+        bridge: String,
+        id: String,
+    },
     /// Nothing is asked; the state is read.
+    People,
     Sessions,
     Waiting,
     Status,
@@ -77,6 +90,16 @@ pub enum Reply {
     Done {
         words: String,
     },
+    /// A code to type, and until when.
+    Pairing {
+        code: PairingCode,
+        human: HumanId,
+        name: String,
+        until: Timestamp,
+        /// The services it can be typed in.
+        bridges: Vec<BridgeName>,
+    },
+    People(People),
     Sessions(Vec<SessionView>),
     Waiting(Vec<Gate>),
     Status(Status),
@@ -96,8 +119,41 @@ pub struct Status {
     pub waiting: Vec<Gate>,
     pub pending_deliveries: usize,
     pub failed_deliveries: Vec<String>,
+    pub bridges: Vec<BridgeView>,
     /// Rows and files that could not be read, each a sentence.
     pub problems: Vec<String>,
+}
+
+/// How a chat service does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BridgeView {
+    pub name: BridgeName,
+    /// When it last answered that it had told everything; `None`: it cannot go deaf, or never did.
+    pub heard: Option<Timestamp>,
+    /// What is wrong, for a person; `None`: nothing.
+    pub trouble: Option<String>,
+    pub chats: usize,
+    /// What waits to be sent there.
+    pub pending: usize,
+}
+
+/// Who may be heard, and where sessions are heard of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct People {
+    pub identities: Vec<IdentityView>,
+    pub chats: Vec<ChatRow>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityView {
+    pub bridge: BridgeName,
+    /// The service's own id.
+    pub id: String,
+    pub human: HumanId,
+    pub name: String,
+    pub role: Role,
+    /// Since when; `None`: it stands in the configuration.
+    pub since: Option<Timestamp>,
 }
 
 /// Why something was not done. The words are for a person; [`Refusal::hint`] says what to do next.
@@ -125,6 +181,12 @@ pub enum Refusal {
     NeedsCode { code: GateCode },
     #[error("{0}")]
     BadName(String),
+    #[error("nobody is called `{name}`")]
+    NoHuman { name: String, known: Vec<HumanId> },
+    #[error("{id} has no access on {bridge}")]
+    NotPaired { bridge: String, id: String },
+    #[error("no chat service is switched on")]
+    NoService,
     #[error("the message is empty")]
     EmptyText,
     #[error("{name} has {queued} messages waiting, and more would only hide that")]
@@ -176,6 +238,13 @@ impl Refusal {
             Self::QueueFull { name, .. } => {
                 Some(format!("`vigie stop {name}` interrupts the turn, so that they go in."))
             }
+            Self::NoHuman { known, .. } => {
+                Some(format!("People in the configuration: {}.", join(known)))
+            }
+            Self::NotPaired { .. } => Some("`vigie people` lists who has.".into()),
+            Self::NoService => {
+                Some("`vigie init telegram` sets one up; the phone page needs none.".into())
+            }
             Self::NotWritten { .. } => {
                 Some("Look at the disk of the data folder: `vigie doctor`.".into())
             }
@@ -199,4 +268,6 @@ pub struct Kept {
     pub session: Option<SessionId>,
     /// Our message that asks, so that it can lose its buttons.
     pub asked: Option<DeliveryId>,
+    /// What could be started for it: the name it gave, in this project.
+    pub start: Option<(SessionName, ProjectName)>,
 }

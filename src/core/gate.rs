@@ -7,7 +7,7 @@ use crate::{
     Timestamp,
     agent::{Asked, Decision},
     bridge::{CardKind, Fact, Risk},
-    id::{DeliveryId, GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
+    id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
     text::Rich,
 };
 
@@ -29,8 +29,8 @@ pub struct Gate {
     /// Options ticked so far, by question and position, at questions that take several.
     pub ticked: BTreeSet<(usize, usize)>,
     pub state: GateState,
-    /// The card's messages, one a chat.
-    pub cards: Vec<DeliveryId>,
+    /// The card's messages, one a chat, and again where it was said anew.
+    pub cards: Vec<crate::delivery::Shown>,
 }
 
 /// What the card says, worked out once when the gate opens.

@@ -6,7 +6,7 @@ use crate::{
     Timestamp,
     agent::{ExitStatus, Order},
     bridge::SessionLook,
-    id::{AgentName, DeliveryId, HumanId, ProjectName, SessionId, SessionName, TurnId},
+    id::{AgentName, HumanId, ProjectName, SessionId, SessionName, TurnId},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +97,7 @@ pub struct Turn {
     pub since: Timestamp,
     pub lines: Vec<String>,
     /// The progress messages, one a chat.
-    pub shown: Vec<DeliveryId>,
+    pub shown: Vec<crate::delivery::Shown>,
     /// How many messages this turn has said.
     pub finals: u32,
 }

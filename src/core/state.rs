@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use crate::{
     Timestamp,
     answer::Words,
-    bridge::{Limits, Place},
+    bridge::{Health, Limits, Place, Room, TextUnit},
     command::Kept,
     delivery::{Delivery, Spot, Target},
     gate::{Gate, GateState},
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
-        ProjectName, PromptId, SessionId, ThreadId,
+        PairingCode, ProjectName, PromptId, SessionId, ThreadId,
     },
     prompt::Prompt,
     route::StoryPattern,
@@ -32,8 +32,19 @@ pub struct Rules {
     pub words: Words,
     /// An open gate is denied by itself after this.
     pub gate_deadline: chrono::TimeDelta,
-    /// Chats that hear of every session.
+    /// Chats that hear of every session whatever else is paired.
     pub chats: Vec<Chat>,
+    /// What each sort of chat of a bridge takes; a bridge that is not here is not switched on.
+    pub limits: HashMap<(BridgeName, Room), Limits>,
+    /// Whether people nobody knows hear that this is private.
+    pub strangers: Strangers,
+}
+
+/// What a stranger is told, at most once a day each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strangers {
+    Answered,
+    Ignored,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,19 +78,12 @@ pub enum WorktreeRule {
     PerStory,
 }
 
+/// A chat that hears of sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chat {
     pub bridge: BridgeName,
     pub chat: ChatId,
-    pub threads: Threads,
-    pub limits: Limits,
-}
-
-/// Whether the chat has a thread for each session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Threads {
-    PerSession,
-    None,
+    pub room: Room,
 }
 
 /// One thing kept in the database, whole. Its table and key follow from its kind.
@@ -92,6 +96,8 @@ pub enum Row {
     Heard(HeardRow),
     Thread(ThreadRow),
     Focus(FocusRow),
+    Chat(ChatRow),
+    Identity(IdentityRow),
     Journal(JournalEntry),
 }
 
@@ -129,7 +135,60 @@ pub struct ThreadRow {
     pub session: SessionId,
     pub bridge: BridgeName,
     pub chat: ChatId,
-    pub thread: ThreadId,
+    /// `None`: it had one, and that is gone.
+    pub thread: Option<ThreadId>,
+}
+
+/// A chat that a person opened to us: by writing in their own, or by a code in a group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatRow {
+    pub bridge: BridgeName,
+    pub chat: ChatId,
+    pub room: Room,
+    /// Who opened it.
+    pub by: HumanId,
+    pub state: ChatState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum ChatState {
+    Open,
+    /// The service lets nothing in; what must arrive waits.
+    Shut {
+        reason: String,
+        since: Timestamp,
+    },
+    /// It is no chat of ours any more: moved, or its person's access was taken back.
+    Left,
+}
+
+/// Who a service's own id of a person is, by a code typed there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityRow {
+    pub bridge: BridgeName,
+    pub from: String,
+    /// `None`: access was taken back.
+    pub human: Option<HumanId>,
+    pub at: Timestamp,
+}
+
+/// A code that was printed at the desk and not typed yet. Kept in memory only: it ends with us.
+#[derive(Clone, Debug)]
+pub struct Pairing {
+    pub code: PairingCode,
+    pub human: HumanId,
+    pub until: Timestamp,
+    pub tries_left: u32,
+}
+
+/// Somebody nobody knows, who tried something lately.
+#[derive(Clone, Debug)]
+pub struct Stranger {
+    pub tries: u32,
+    pub since: Timestamp,
+    /// The owners know.
+    pub told: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +209,14 @@ pub struct JournalEntry {
     pub gate: Option<GateId>,
     pub human: Option<HumanId>,
     pub detail: serde_json::Value,
+}
+
+/// How a bridge hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hearing {
+    pub health: Health,
+    /// Since when nothing was heard, once that was noticed.
+    pub deaf: Option<Timestamp>,
 }
 
 /// What was looked up for one message before it is decided about.
@@ -189,8 +256,19 @@ pub struct State {
     pub threads: HashMap<(SessionId, BridgeName, ChatId), ThreadId>,
     pub focus: HashMap<(Place, HumanId), SessionId>,
     pub kept: HashMap<HeardId, HeardRow>,
+    pub chats: BTreeMap<(BridgeName, ChatId), ChatRow>,
+    /// By codes; those of the configuration are in the rules.
+    pub identities: HashMap<(BridgeName, String), IdentityRow>,
+    pub pairings: Vec<Pairing>,
+    pub strangers: BTreeMap<(BridgeName, String), Stranger>,
+    /// How each bridge hears, as it last said.
+    pub health: BTreeMap<BridgeName, Hearing>,
     /// Where a chat must be left alone until then.
     pub quiet: HashMap<(BridgeName, ChatId), Timestamp>,
+    /// When each chat was last called, for its budget.
+    pub spent: HashMap<(BridgeName, ChatId), VecDeque<Timestamp>>,
+    /// When a message of ours was last changed.
+    pub changed: BTreeMap<DeliveryId, Timestamp>,
     /// Prompts that were typed and not seen to be taken: the agent's own word may still come.
     pub unsure: VecDeque<Prompt>,
     pub failed: VecDeque<String>,
@@ -206,6 +284,8 @@ pub struct State {
 pub struct Found {
     pub rows: Vec<Row>,
     pub messages: BTreeMap<DeliveryId, MessageId>,
+    /// What was sent lately, oldest first: it still counts against budgets.
+    pub spent: Vec<(BridgeName, ChatId, Timestamp)>,
     pub next_prompt: u64,
     pub next_delivery: u64,
     /// Rows that do not parse, each a sentence with table, column and id.
@@ -224,7 +304,14 @@ impl State {
             threads: HashMap::new(),
             focus: HashMap::new(),
             kept: HashMap::new(),
+            chats: BTreeMap::new(),
+            identities: HashMap::new(),
+            pairings: Vec::new(),
+            strangers: BTreeMap::new(),
+            health: BTreeMap::new(),
             quiet: HashMap::new(),
+            spent: HashMap::new(),
+            changed: BTreeMap::new(),
             unsure: VecDeque::new(),
             failed: VecDeque::new(),
             problems: found.problems,
@@ -235,6 +322,9 @@ impl State {
         };
         for row in found.rows {
             state.put(&row);
+        }
+        for (bridge, chat, at) in found.spent {
+            state.spent.entry((bridge, chat)).or_default().push_back(at);
         }
         state
     }
@@ -270,10 +360,17 @@ impl State {
                 }
             },
             Row::Thread(row) => {
-                self.threads.insert(
-                    (row.session, row.bridge.clone(), row.chat.clone()),
-                    row.thread.clone(),
-                );
+                let key = (row.session, row.bridge.clone(), row.chat.clone());
+                match row.thread.clone() {
+                    Some(thread) => self.threads.insert(key, thread),
+                    None => self.threads.remove(&key),
+                };
+            }
+            Row::Chat(row) => {
+                self.chats.insert((row.bridge.clone(), row.chat.clone()), row.clone());
+            }
+            Row::Identity(row) => {
+                self.identities.insert((row.bridge.clone(), row.from.clone()), row.clone());
             }
             Row::Focus(row) => {
                 let key = (row.place.clone(), row.human.clone());
@@ -366,6 +463,53 @@ impl State {
                 .get(&(*session, target.bridge.clone(), target.chat.clone()))
                 .map(|thread| place(Some(thread.clone()))),
         }
+    }
+
+    /// Who that is on the service; `None`: a stranger. What a code said beats the configuration,
+    /// so that taking access back holds.
+    pub fn human_of(&self, bridge: &BridgeName, from: &str) -> Option<HumanId> {
+        let key = (bridge.clone(), from.to_owned());
+        let human = match self.identities.get(&key) {
+            Some(row) => row.human.as_ref(),
+            None => self.rules.identities.get(&key),
+        };
+        human.filter(|human| self.rules.people.contains_key(human)).cloned()
+    }
+
+    /// Chats that hear of every session. On a service where a group was opened, that group; else
+    /// each person's own chat.
+    pub fn hearing(&self) -> Vec<Chat> {
+        let mut all = self.rules.chats.clone();
+        let open = |row: &&ChatRow| !matches!(row.state, ChatState::Left);
+        let on = |row: &&ChatRow| self.rules.limits.contains_key(&(row.bridge.clone(), row.room));
+        let rows: Vec<_> = self.chats.values().filter(open).filter(on).collect();
+        let has_group = |bridge: &BridgeName| {
+            rows.iter().any(|row| row.bridge == *bridge && !row.room.is_direct())
+        };
+        let hears = |row: &&&ChatRow| !row.room.is_direct() || !has_group(&row.bridge);
+        all.extend(rows.iter().filter(hears).map(|row| Chat {
+            bridge: row.bridge.clone(),
+            chat: row.chat.clone(),
+            room: row.room,
+        }));
+        all
+    }
+
+    /// The chat a delivery goes to, as far as it is one that hears of sessions.
+    pub fn chat_of(&self, bridge: &BridgeName, chat: &ChatId) -> Option<Chat> {
+        let same = |known: &Chat| known.bridge == *bridge && known.chat == *chat;
+        let row = self.chats.get(&(bridge.clone(), chat.clone()));
+        self.rules.chats.iter().find(|known| same(known)).cloned().or_else(|| {
+            row.map(|row| Chat { bridge: bridge.clone(), chat: chat.clone(), room: row.room })
+        })
+    }
+
+    /// What that chat takes: for a chat nobody opened, as much as a group; on a bridge that is
+    /// switched off, where nothing is sent anyway, next to nothing.
+    pub fn limits_of(&self, bridge: &BridgeName, chat: &ChatId) -> Limits {
+        const OFF: Limits = Limits::of_text(TextUnit::Utf16, 1000, 0, 1);
+        let room = self.chat_of(bridge, chat).map_or(Room::Group, |chat| chat.room);
+        self.rules.limits.get(&(bridge.clone(), room)).copied().unwrap_or(OFF)
     }
 
     pub fn name_of(&self, human: &HumanId) -> String {

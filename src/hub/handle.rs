@@ -1,9 +1,10 @@
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 use vigie_core::{
-    bridge::{Accepted, Heard, Inbox, NotAccepted},
+    bridge::{Accepted, Heard, Inbox, NotAccepted, Noted},
     command::{Refusal, Reply, Request},
     decide::Event,
+    id::BridgeName,
 };
 
 /// The handle: cheap to clone, and the only way in. Every answer comes after the commit.
@@ -16,8 +17,26 @@ pub struct Hub {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a mailbox holds a few hundred at most")]
 pub enum Mail {
-    Request { request: Request, answer: oneshot::Sender<Result<Reply, Refusal>> },
-    Heard { heard: Heard, answer: oneshot::Sender<Result<Accepted, NotAccepted>> },
+    Request {
+        request: Request,
+        answer: oneshot::Sender<Result<Reply, Refusal>>,
+    },
+    Heard {
+        heard: Heard,
+        answer: oneshot::Sender<Result<Accepted, NotAccepted>>,
+    },
+    /// What a service says about itself; answered when it is written down.
+    Noted {
+        bridge: BridgeName,
+        noted: Noted,
+        answer: oneshot::Sender<Result<Accepted, NotAccepted>>,
+    },
+    /// Whether that person may be heard.
+    Admits {
+        bridge: BridgeName,
+        from: String,
+        answer: oneshot::Sender<bool>,
+    },
     Event(Event),
 }
 
@@ -46,9 +65,26 @@ impl Hub {
 #[async_trait]
 impl Inbox for Hub {
     async fn accept(&self, heard: Heard) -> Result<Accepted, NotAccepted> {
-        let stopping = || NotAccepted { reason: "Vigie is stopping".into() };
         let (answer, answered) = oneshot::channel();
         self.mailbox.send(Mail::Heard { heard, answer }).await.map_err(|_| stopping())?;
         answered.await.map_err(|_| stopping())?
     }
+
+    async fn note(&self, bridge: &BridgeName, noted: Noted) -> Result<(), NotAccepted> {
+        let (answer, answered) = oneshot::channel();
+        let mail = Mail::Noted { bridge: bridge.clone(), noted, answer };
+        self.mailbox.send(mail).await.map_err(|_| stopping())?;
+        answered.await.map_err(|_| stopping())?.map(|_| ())
+    }
+
+    async fn admits(&self, bridge: &BridgeName, from: &str) -> Result<bool, NotAccepted> {
+        let (answer, answered) = oneshot::channel();
+        let mail = Mail::Admits { bridge: bridge.clone(), from: from.into(), answer };
+        self.mailbox.send(mail).await.map_err(|_| stopping())?;
+        answered.await.map_err(|_| stopping())
+    }
+}
+
+fn stopping() -> NotAccepted {
+    NotAccepted { reason: "Vigie is stopping".into() }
 }

@@ -9,6 +9,7 @@ use vigie_core::{
     bridge::{Accepted, NotAccepted},
     command::{Refusal, Reply},
     decide::{Decision, Event, decide, next_deadline},
+    id::BridgeName,
     ids::Ids,
     state::{Facts, JournalEntry, Row, Rules, State},
 };
@@ -102,15 +103,21 @@ impl Worker {
     /// When to look at the deadlines again; far away when there is none.
     fn deadline(&self) -> Instant {
         const FAR: Duration = Duration::from_hours(1);
+        // Should a deadline ever stand in the past and nothing come of it, we do not spin on it.
+        const SOON: Duration = Duration::from_millis(10);
         let left = next_deadline(&self.state)
             .map(|at| (at - self.clock.now()).to_std().unwrap_or_default());
         // Wall clock and timers drift apart over a sleep of the machine, so look now and then.
-        Instant::now() + left.unwrap_or(FAR).min(FAR)
+        Instant::now() + left.unwrap_or(FAR).clamp(SOON, FAR)
     }
 
     async fn mail(&mut self, mail: Mail) {
         match mail {
             Mail::Event(event) => self.take(event, Waiting::Nobody).await,
+            Mail::Noted { bridge, noted, answer } => {
+                self.take(Event::Noted { bridge, noted }, Waiting::Heard(answer)).await;
+            }
+            Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             Mail::Request { request, answer } => {
                 self.take(Event::Request(request), Waiting::Request(answer)).await;
             }
@@ -168,13 +175,19 @@ impl Worker {
         self.take(Event::Booted, Waiting::Nobody).await;
     }
 
+    fn admits(&self, bridge: &BridgeName, from: &str, answer: oneshot::Sender<bool>) {
+        // Whoever asked may have gone.
+        let _ = answer.send(self.state.human_of(bridge, from).is_some());
+    }
+
     /// Whoever can hand it in again hears that it was not taken. What holders and bridges tell is
     /// asked of them anew once all is well.
     fn while_ill(&self, mail: Mail) {
         let reason = || "its disk takes nothing".to_owned();
         match mail {
             Mail::Event(_) => {}
-            Mail::Heard { answer, .. } => refuse(answer, reason()),
+            Mail::Heard { answer, .. } | Mail::Noted { answer, .. } => refuse(answer, reason()),
+            Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             Mail::Request { request, answer } => {
                 let reply = self.state.read(&request.what);
                 // Whoever asked may have gone.

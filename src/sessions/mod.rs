@@ -3,8 +3,10 @@
 
 mod launch;
 mod link;
+mod look;
 mod worktree;
 
+pub use look::tidy;
 pub use worktree::WorktreeError;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -13,13 +15,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use vigie_core::{
     agent::Order,
-    bridge::Place,
-    decide::Event,
     id::SessionId,
     session::{Launch, Session},
 };
 
-use crate::{config::Config, hold::client, hub::Hub, tasks::Tasks};
+use crate::{config::Config, hub::Hub, tasks::Tasks};
 
 /// Orders and acknowledgements that may wait for one holder. Prompts come one at a time; a person
 /// cannot tap this fast.
@@ -39,6 +39,11 @@ impl Ground {
     /// What all starts of a session share.
     pub fn shared(&self, session: SessionId) -> PathBuf {
         self.data.join("sessions").join(session.to_string())
+    }
+
+    /// Where files lie that are about to be sent.
+    pub fn outgoing(&self) -> PathBuf {
+        self.data.join("outgoing")
     }
 
     /// The folder of one start of a session.
@@ -132,18 +137,5 @@ impl Sessions {
         if let Err(mpsc::error::TrySendError::Full(_)) = handle.to_holder.try_send(what) {
             warn!(%session, "a holder does not take its orders; they are told again when it answers");
         }
-    }
-
-    /// Looks at the session's screen for whoever asked in `place`.
-    pub fn read_screen(&self, session: SessionId, run: u32, place: Place) {
-        let folder = self.ground.folder(session, run);
-        let hub = self.hub.clone();
-        self.tasks.start("screen", move |_| async move {
-            let lines = match client::screen(&folder).await {
-                Ok(picture) => picture.lines,
-                Err(error) => vec![format!("The screen cannot be read: {error}")],
-            };
-            hub.tell(Event::Screen { session, place, lines }).await;
-        });
     }
 }

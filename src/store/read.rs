@@ -5,8 +5,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 use vigie_core::{
+    Timestamp,
     bridge::{Heard, HeardKind, Place},
-    id::MessageId,
+    id::{BridgeName, ChatId, MessageId},
     state::{Facts, Found, HeardOutcome, HeardRow, Row},
 };
 
@@ -17,6 +18,9 @@ const REMEMBERED: u32 = 1000;
 
 /// Sent messages that can still be edited after a start.
 const EDITABLE: u32 = 10_000;
+
+/// Deliveries that can still count against a budget; no chat bears that many in its window.
+const SPENT: u32 = 500;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -64,7 +68,10 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     )?;
     rows(db, &mut found, "thread", "SELECT session, body FROM thread", Row::Thread)?;
     rows(db, &mut found, "focus", "SELECT human, body FROM focus", Row::Focus)?;
+    rows(db, &mut found, "chat", "SELECT chat, body FROM chat", Row::Chat)?;
+    rows(db, &mut found, "identity", "SELECT id, body FROM identity", Row::Identity)?;
     found.messages = messages(db)?;
+    found.spent = spent(db)?;
     found.next_prompt =
         db.query_row("SELECT coalesce(max(number), 0) + 1 FROM prompt", [], |row| row.get(0))?;
     found.next_delivery =
@@ -114,6 +121,21 @@ fn messages(
             all.insert(id, MessageId::new(message));
         }
     }
+    Ok(all)
+}
+
+/// What was sent last, oldest first. Marks and threads count as one call each, which is more than
+/// most take: after a start a budget is rather kept too well.
+fn spent(db: &Connection) -> Result<Vec<(BridgeName, ChatId, Timestamp)>, StoreError> {
+    let sql = "SELECT bridge, chat, sent FROM delivery WHERE sent IS NOT NULL
+               ORDER BY sent DESC LIMIT ?1";
+    let mut statement = db.prepare(sql)?;
+    let lines = statement.query_map([SPENT], |row| {
+        let at = DateTime::from_timestamp_millis(row.get(2)?).unwrap_or_default();
+        Ok((BridgeName::new(row.get::<_, String>(0)?), ChatId::new(row.get::<_, String>(1)?), at))
+    })?;
+    let mut all = lines.collect::<Result<Vec<_>, _>>()?;
+    all.reverse();
     Ok(all)
 }
 

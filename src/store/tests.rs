@@ -3,7 +3,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use vigie_core::{
     agent::PromptForm,
-    bridge::{Heard, HeardKind, Place, TextOrigin},
+    bridge::{Heard, HeardKind, Place, Room, TextOrigin},
     id::{BridgeName, ChatId, HeardId, HumanId, MessageId, PromptId, SessionId},
     prompt::{Prompt, PromptState},
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
@@ -131,9 +131,16 @@ async fn facts_about_a_message_are_found() {
         text: "and?".into(),
         reply_to: Some(MessageId::new("m1")),
         origin: TextOrigin::Typed,
+        files: vec![],
     };
-    let mut heard =
-        Heard { key: "update 10".into(), from: "owner".into(), place: place(), at: now(), what };
+    let mut heard = Heard {
+        key: "update 10".into(),
+        from: "owner".into(),
+        place: place(),
+        room: Room::Forum,
+        at: now(),
+        what,
+    };
     let facts = store.facts(&heard).await.unwrap();
     assert!(facts.known);
     assert_eq!(

@@ -117,6 +117,24 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
                 json(thread)
             ])?;
         }
+        Row::Chat(chat) => {
+            let sql = "INSERT INTO chat (bridge, chat, body) VALUES (?1, ?2, ?3)
+                       ON CONFLICT (bridge, chat) DO UPDATE SET body = ?3";
+            db.prepare_cached(sql)?.execute(params![
+                chat.bridge.as_str(),
+                chat.chat.as_str(),
+                json(chat)
+            ])?;
+        }
+        Row::Identity(identity) => {
+            let sql = "INSERT INTO identity (bridge, id, body) VALUES (?1, ?2, ?3)
+                       ON CONFLICT (bridge, id) DO UPDATE SET body = ?3";
+            db.prepare_cached(sql)?.execute(params![
+                identity.bridge.as_str(),
+                identity.from,
+                json(identity)
+            ])?;
+        }
         Row::Focus(focus) => {
             let sql = "INSERT INTO focus (place, human, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (place, human) DO UPDATE SET body = ?3";
@@ -152,12 +170,14 @@ fn journal(db: &Connection, entry: &JournalEntry) -> Result<u64, StoreError> {
 }
 
 fn put_delivery(db: &Connection, delivery: &Delivery) -> Result<(), StoreError> {
-    let message = match &delivery.state {
-        DeliveryState::Sent { message, .. } => message.as_ref().map(|id| id.as_str().to_owned()),
+    let (message, sent) = match &delivery.state {
+        DeliveryState::Sent { message, at } => {
+            (message.as_ref().map(|id| id.as_str().to_owned()), Some(at.timestamp_millis()))
+        }
         DeliveryState::Due { .. }
         | DeliveryState::InFlight { .. }
         | DeliveryState::Failed { .. }
-        | DeliveryState::Replaced => None,
+        | DeliveryState::Replaced => (None, None),
     };
     let post = match &delivery.what {
         Outgoing::Post { post, .. } | Outgoing::Edit { post, .. } => Some(post),
@@ -165,12 +185,13 @@ fn put_delivery(db: &Connection, delivery: &Delivery) -> Result<(), StoreError> 
     };
     let gate = post.and_then(|post| match &post.body {
         Body::Card(card) => Some(card.gate.to_string()),
-        Body::Text { .. } | Body::Progress(_) | Body::Document(_) => None,
+        Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
     });
     let sql =
-        "INSERT INTO delivery (number, id, pending, bridge, chat, message, session, gate, body)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-               ON CONFLICT (number) DO UPDATE SET pending = ?3, message = ?6, body = ?9";
+        "INSERT INTO delivery (number, id, pending, bridge, chat, message, session, gate, sent, body)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+               ON CONFLICT (number)
+               DO UPDATE SET pending = ?3, chat = ?5, message = ?6, sent = ?9, body = ?10";
     db.prepare_cached(sql)?.execute(params![
         delivery.number,
         delivery.id.to_string(),
@@ -180,6 +201,7 @@ fn put_delivery(db: &Connection, delivery: &Delivery) -> Result<(), StoreError> 
         message,
         delivery.session.map(|id| id.to_string()),
         gate,
+        sent,
         json(delivery)
     ])?;
     Ok(())

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 use vigie_core::{
     Timestamp,
-    bridge::{Bridge, Inbox, Limits, Lost, Place, Repeats, Said, Say, SayError, TextUnit},
+    bridge::{Bridge, Inbox, Limits, Lost, Place, Repeats, Room, Said, Say, SayError, TextUnit},
     id::{BridgeName, DeliveryId},
 };
 
@@ -141,13 +141,10 @@ impl Bridge for PhoneBridge {
         BridgeName::new(NAME)
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self, _room: Room) -> Limits {
         Limits {
-            unit: TextUnit::Utf16,
-            text: TEXT_LIMIT,
-            spans: SPANS,
-            parts: PARTS,
             repeats: Repeats::DroppedByService,
+            ..Limits::of_text(TextUnit::Utf16, TEXT_LIMIT, SPANS, PARTS)
         }
     }
 

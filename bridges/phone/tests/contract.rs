@@ -139,6 +139,7 @@ async fn what_people_do_is_handed_in_as_they_did_it() {
         text: "why?".into(),
         reply_to: Some(card.clone()),
         origin: TextOrigin::Typed,
+        files: vec![],
     };
     assert_eq!(heard[0].what, text);
     assert_eq!(heard[1].what, HeardKind::Edited { message, text: "why now?".into() });

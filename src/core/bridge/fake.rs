@@ -7,7 +7,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Bridge, Inbox, Limits, Lost, Place, Repeats, Said, Say, SayError, TextUnit};
+use super::{Bridge, Inbox, Limits, Lost, Place, Repeats, Room, Said, Say, SayError, TextUnit};
 use crate::id::{BridgeName, DeliveryId, MessageId, ThreadId};
 
 /// Says into memory and hears nothing by itself: a test hands in what is heard.
@@ -36,13 +36,10 @@ impl Bridge for FakeBridge {
         BridgeName::new("fake")
     }
 
-    fn limits(&self) -> Limits {
+    fn limits(&self, _room: Room) -> Limits {
         Limits {
-            unit: TextUnit::Utf16,
-            text: 4096,
-            spans: 100,
-            parts: 3,
             repeats: Repeats::DroppedByService,
+            ..Limits::of_text(TextUnit::Utf16, 4096, 100, 3)
         }
     }
 
@@ -59,10 +56,10 @@ impl Bridge for FakeBridge {
         let number = all.len() + 1;
         let said = match say {
             Say::Post { .. } => {
-                Said { message: Some(MessageId::new(format!("m{number}"))), thread: None }
+                Said { message: Some(MessageId::new(format!("m{number}"))), ..Said::default() }
             }
             Say::Thread { thread } => {
-                Said { message: None, thread: Some(ThreadId::new(thread.session.as_str())) }
+                Said { thread: Some(ThreadId::new(thread.session.as_str())), ..Said::default() }
             }
             Say::Edit { .. } | Say::Mark { .. } => Said::default(),
         };

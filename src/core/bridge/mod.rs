@@ -1,13 +1,17 @@
 //! The port of a chat service: say something, hear something. A bridge translates; it decides
 //! nothing and keeps nothing but the service's own matters.
 
+mod action;
 #[cfg(any(test, feature = "fake"))]
 pub mod fake;
+mod noted;
 mod post;
 
+pub use action::{Action, BadAction};
+pub use noted::{Health, Noted};
 pub use post::{
-    Action, Body, Button, Card, CardKind, CardState, Decided, Document, Fact, Level, Part, Post,
-    Progress, Risk, Weight,
+    Body, Button, Card, CardKind, CardState, Decided, Document, Fact, FilePost, Level, Media, Part,
+    Post, Progress, Risk, Weight,
 };
 
 use async_trait::async_trait;
@@ -27,6 +31,44 @@ pub struct Place {
     pub chat: ChatId,
     /// `None`: the chat itself (Telegram: private chat or General; phone page: the main chat).
     pub thread: Option<ThreadId>,
+}
+
+/// What sort of chat it is, as the service tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Room {
+    /// One person and us.
+    Direct,
+    /// One person and us, with threads.
+    DirectThreads,
+    /// Several people.
+    Group,
+    /// Several people, with threads.
+    Forum,
+}
+
+impl Room {
+    pub const ALL: [Self; 4] = [Self::Direct, Self::DirectThreads, Self::Group, Self::Forum];
+
+    pub fn has_threads(self) -> bool {
+        match self {
+            Self::DirectThreads | Self::Forum => true,
+            Self::Direct | Self::Group => false,
+        }
+    }
+
+    pub fn is_direct(self) -> bool {
+        match self {
+            Self::Direct | Self::DirectThreads => true,
+            Self::Group | Self::Forum => false,
+        }
+    }
+
+    /// The same chat, when threads turn out not to be had.
+    #[must_use]
+    pub fn without_threads(self) -> Self {
+        if self.is_direct() { Self::Direct } else { Self::Group }
+    }
 }
 
 /// One thing a bridge is asked to do in a place.
@@ -90,7 +132,14 @@ pub enum SessionLook {
 pub trait Bridge: Send + Sync {
     fn name(&self) -> BridgeName;
 
-    fn limits(&self) -> Limits;
+    /// What a chat of that sort takes.
+    fn limits(&self, room: Room) -> Limits;
+
+    /// How hearing goes, for `status` and for noticing that it does not. A bridge that cannot go
+    /// deaf says nothing.
+    fn health(&self) -> Health {
+        Health::default()
+    }
 
     /// Does `say` in `place`. After a crash the same `key` may come again: the service drops the
     /// double if it can, and answers with the same [`Said`].
@@ -101,7 +150,7 @@ pub trait Bridge: Send + Sync {
     async fn hear(&self, inbox: &dyn Inbox, stop: CancellationToken) -> Result<(), Lost>;
 }
 
-/// What one message of the service can hold.
+/// What one chat of the service takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub unit: TextUnit,
@@ -113,6 +162,44 @@ pub struct Limits {
     pub parts: usize,
     /// The bridge drops a repeated key itself, so an interrupted send is simply sent again.
     pub repeats: Repeats,
+    /// Whether it takes files, or is told their text.
+    pub files: Files,
+    /// Most that may be sent to one chat; `None`: as much as there is.
+    pub budget: Option<Budget>,
+    /// Least time between two versions of one progress message.
+    pub progress_every: Duration,
+    /// How long a session's state must hold before its thread shows it.
+    pub thread_after: Duration,
+}
+
+impl Limits {
+    /// Those of a text and its parts, and of a chat that takes as much as there is.
+    pub const fn of_text(unit: TextUnit, text: usize, spans: usize, parts: usize) -> Self {
+        Self {
+            unit,
+            text,
+            spans,
+            parts,
+            repeats: Repeats::Shown,
+            files: Files::TextOnly,
+            budget: None,
+            progress_every: Duration::ZERO,
+            thread_after: Duration::ZERO,
+        }
+    }
+}
+
+/// What a chat bears before the service refuses: sends, edits and thread changes together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    pub calls: usize,
+    pub window: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    Taken,
+    TextOnly,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,6 +219,8 @@ pub enum Repeats {
 pub struct Said {
     pub message: Option<MessageId>,
     pub thread: Option<ThreadId>,
+    /// What it took of the chat's [`Budget`].
+    pub calls: usize,
 }
 
 /// Carries the decision, so that no caller guesses it from a text.
@@ -143,6 +232,21 @@ pub enum SayError {
     InDoubt,
     #[error("the service refuses it: {reason}")]
     Never { reason: String },
+    /// The thread it should go to is gone.
+    #[error("its thread is gone")]
+    NoThread,
+    /// No thread can be made in this chat.
+    #[error("no thread can be made there: {reason}")]
+    NoThreads { reason: String },
+    /// What should be edited or marked is gone.
+    #[error("the message it is about is gone")]
+    NoMessage,
+    /// The chat goes by another id from now on.
+    #[error("the chat has moved")]
+    Moved { to: ChatId },
+    /// The service lets nothing into this chat until a person changes that.
+    #[error("the chat takes nothing: {reason}")]
+    Shut { reason: String },
 }
 
 /// Why hearing ended though nobody asked it to.
@@ -157,6 +261,12 @@ pub struct Lost {
 pub trait Inbox: Send + Sync {
     /// Returns once it is on disk. The same [`Heard::key`] again is accepted and changes nothing.
     async fn accept(&self, heard: Heard) -> Result<Accepted, NotAccepted>;
+
+    /// Hands in what the service says about itself; returns once it is on disk.
+    async fn note(&self, bridge: &BridgeName, noted: Noted) -> Result<(), NotAccepted>;
+
+    /// Whether this person may be heard at all: asked before anything of theirs is fetched.
+    async fn admits(&self, bridge: &BridgeName, from: &str) -> Result<bool, NotAccepted>;
 }
 
 /// What to tell the person at once where the service has a place for it (a tap's answer).
@@ -180,6 +290,7 @@ pub struct Heard {
     /// The service's own id of the person; names are never trusted.
     pub from: String,
     pub place: Place,
+    pub room: Room,
     /// When the service says it was sent.
     pub at: Timestamp,
     pub what: HeardKind,
@@ -194,6 +305,7 @@ pub enum HeardKind {
         /// The message it answers, when the person said so.
         reply_to: Option<MessageId>,
         origin: TextOrigin,
+        files: Vec<Attached>,
     },
     Edited {
         message: MessageId,
@@ -217,4 +329,21 @@ pub enum TextOrigin {
     Typed,
     /// Somebody else's words, passed on: never a decision.
     Forwarded,
+}
+
+/// A file a person sent with their words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attached {
+    /// Safe to show to an agent: no line break, no bracket.
+    pub name: String,
+    pub got: Got,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "got", rename_all = "snake_case")]
+pub enum Got {
+    /// It lies there, readable by the agents.
+    File { path: String, bytes: u64 },
+    /// It could not be fetched, and why, for the person.
+    Missed { why: String },
 }

@@ -3,9 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Action;
 use crate::{
     Timestamp,
-    id::{GateCode, GateId, HeardId, HumanId, ProjectName, SessionId, SessionName},
+    id::{GateCode, GateId, HumanId, SessionName},
     text::Rich,
 };
 
@@ -43,6 +44,7 @@ pub enum Body {
     Card(Card),
     Progress(Progress),
     Document(Document),
+    File(FilePost),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +62,26 @@ pub struct Document {
     pub text: String,
     /// One line about it.
     pub about: String,
+}
+
+/// A file on this machine, for services that take files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilePost {
+    /// Absolute; made by the daemon for this post.
+    pub path: String,
+    /// As the person sees it.
+    pub name: String,
+    pub media: Media,
+    /// One line about it.
+    pub about: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Media {
+    /// A PNG to look at.
+    Picture,
+    File,
 }
 
 /// What a session does right now; one message per turn, edited in place.
@@ -166,60 +188,4 @@ pub enum Weight {
     Go,
     Plain,
     Risk,
-}
-
-/// What a tap means. Carries ids, so that a stale button can only mean what it meant.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-pub enum Action {
-    /// Allow a permission, or approve a plan.
-    Allow {
-        gate: GateId,
-    },
-    AllowForSession {
-        gate: GateId,
-    },
-    /// Approve a plan and let its edits through.
-    AllowWithEdits {
-        gate: GateId,
-    },
-    Deny {
-        gate: GateId,
-    },
-    /// The option at this position (from 0) of the question at that position.
-    Choose {
-        gate: GateId,
-        question: usize,
-        option: usize,
-    },
-    /// What is ticked at this question is the answer; for questions that take several.
-    Submit {
-        gate: GateId,
-        question: usize,
-    },
-    /// Send the kept message to this session.
-    SendTo {
-        heard: HeardId,
-        session: SessionId,
-    },
-    /// Start a session of that name and send the kept message to it.
-    StartAndSend {
-        heard: HeardId,
-        name: SessionName,
-        project: ProjectName,
-    },
-    /// Forget the kept message.
-    Drop {
-        heard: HeardId,
-    },
-    /// Send an edit that came too late as a message of its own.
-    SendEdit {
-        heard: HeardId,
-    },
-    Resume {
-        session: SessionId,
-    },
-    Interrupt {
-        session: SessionId,
-    },
 }

@@ -1,15 +1,16 @@
 //! Vigie's own slash commands, carried out.
 
 use super::{
-    Effect, Work,
+    LookAt, Work,
     heard::{Addressed, Message},
     requests::NEAR,
+    route::OFFERED,
     show,
     slash::{self, Name},
 };
 use crate::{
     agent::{OrderKind, PromptForm},
-    bridge::{Level, Mark},
+    bridge::{Action, Button, Level, Mark, Weight},
     command::{Refusal, Start},
     id::SessionId,
     nearest::nearest,
@@ -44,7 +45,15 @@ impl Work<'_> {
                 self.put(Row::Focus(FocusRow { place, human, session: None }));
                 Ok(Rich::plain("No focus any more."))
             }
-            Name::Stop | Name::End | Name::Kill | Name::Resume | Name::Screen | Name::Focus => {
+            Name::File => return self.slash_file(message, scope, arguments),
+            Name::Stop
+            | Name::End
+            | Name::Kill
+            | Name::Resume
+            | Name::Screen
+            | Name::Diff
+            | Name::Transcript
+            | Name::Focus => {
                 return self.slash_on_sessions(message, scope, name, arguments);
             }
         };
@@ -71,13 +80,7 @@ impl Work<'_> {
             (None, []) => {
                 let live: Vec<_> = self.state.live().map(|s| s.id).collect();
                 if live.len() != 1 {
-                    let words = format!(
-                        "Which one? Write it with its name.
-{}",
-                        self.board()
-                    );
-                    self.say_here(message, &words);
-                    return HeardOutcome::Handled;
+                    return self.ask_which(message, name, &live);
                 }
                 live
             }
@@ -124,10 +127,12 @@ impl Work<'_> {
             Name::Resume => self.resume(id)?,
             Name::Focus => drop(self.focus_on(message, id)),
             Name::Screen => {
-                let run = self.state.sessions[&id].run;
-                self.effect(Effect::ReadScreen { session: id, run, place: message.place.clone() });
+                self.look(message, id, LookAt::Screen);
             }
-            Name::Help | Name::Sessions | Name::Status | Name::Waiting | Name::New => {}
+            Name::Diff => self.look(message, id, LookAt::Diff),
+            Name::Transcript => self.look(message, id, LookAt::Transcript),
+            Name::Help | Name::Sessions | Name::Status | Name::Waiting | Name::New | Name::File => {
+            }
         }
         let verb = match name {
             Name::End => "ending",
@@ -140,11 +145,53 @@ impl Work<'_> {
             | Name::New
             | Name::Stop
             | Name::Focus
+            | Name::Diff
+            | Name::Transcript
+            | Name::File
             | Name::Screen => return Ok(()),
         };
         let words = Some(format!("{verb} {session}"));
         self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words });
         Ok(())
+    }
+
+    /// Which session a command is for; to stop one, a tap is enough.
+    fn ask_which(&mut self, message: &Message, name: Name, live: &[SessionId]) -> HeardOutcome {
+        let words = format!("Which one? Write it with its name, or [all].\n{}", self.board());
+        let stop = |id: &SessionId| Button {
+            label: format!("Stop {}", self.session_name(*id)),
+            detail: None,
+            weight: Weight::Plain,
+            action: Action::Interrupt { session: *id },
+        };
+        let buttons =
+            if name == Name::Stop { live.iter().take(OFFERED).map(stop).collect() } else { vec![] };
+        self.say_post(message, show::note(Level::Note, Rich::plain(words), buttons));
+        HeardOutcome::Handled
+    }
+
+    /// `/file [NAME] PATH`. The name may be left out where the place says it.
+    fn slash_file(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        arguments: &str,
+    ) -> HeardOutcome {
+        let (first, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+        let named = self.state.session_named(first.trim_matches(['[', ']'])).map(|s| s.id);
+        let (session, path) = match (named, scope) {
+            (Some(id), _) if !rest.trim().is_empty() => (id, rest.trim()),
+            (_, [id]) if !arguments.is_empty() => (*id, arguments.trim()),
+            (_, _) => {
+                self.say_here(
+                    message,
+                    "Write /file NAME PATH, with a path inside the session's folder.",
+                );
+                return HeardOutcome::Handled;
+            }
+        };
+        self.look(message, session, LookAt::File { path: path.to_owned() });
+        HeardOutcome::Handled
     }
 
     /// `/new NAME [in PROJECT] [with AGENT] [TEXT]`.
@@ -232,6 +279,7 @@ impl Work<'_> {
             live
         };
         lines.push(self.waiting_list());
+        lines.extend(self.bridge_lines());
         if !self.state.failed.is_empty() {
             lines.push(format!(
                 "{} messages did not arrive; vigie status lists them.",
@@ -239,6 +287,23 @@ impl Work<'_> {
             ));
         }
         lines.join("\n")
+    }
+
+    /// The health of each bridge that can go deaf, and what waits to be sent there.
+    fn bridge_lines(&self) -> Vec<String> {
+        let line = |view: crate::command::BridgeView| {
+            let heard = match (view.heard, view.trouble) {
+                (_, Some(trouble)) => trouble,
+                (Some(at), None) => format!("heard {} ago", show::span(at, self.now)),
+                (None, None) => return None,
+            };
+            let waits = match view.pending {
+                0 => String::new(),
+                pending => format!(", {pending} on the way"),
+            };
+            Some(format!("{} {heard}{waits}", view.name))
+        };
+        self.state.bridge_views().into_iter().filter_map(line).collect()
     }
 
     fn waiting_list(&self) -> String {

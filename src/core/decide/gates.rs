@@ -14,10 +14,10 @@ use crate::{
     answer,
     bridge::{Body, Card, CardKind, CardState, Decided, Level, Mark, Post},
     command::Refusal,
-    delivery::{Rank, Target},
+    delivery::{Rank, Shown},
     gate::{Answer, Gate, GateState, TooLate},
-    id::{DeliveryId, GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
-    state::{Role, Row},
+    id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
+    state::{Chat, Role, Row},
     text::{self, Rich, Style},
 };
 
@@ -77,26 +77,24 @@ impl Work<'_> {
     }
 
     /// One card a chat. What does not fit on the card goes before it as a document, whole.
-    fn post_cards(&mut self, gate: &Gate) -> Vec<DeliveryId> {
-        let Some(name) = self.state.sessions.get(&gate.session).map(|s| s.name.clone()) else {
-            return Vec::new();
-        };
-        let chats = self.state.rules.chats.clone();
-        let cards = chats.iter().map(|chat| {
-            let mut post = self.card_post(gate);
-            let stem = format!("{name}-{}", gate.code);
-            let fitted = text::fit(&gate.shown.content, &chat.limits, &stem);
-            if let (Body::Card(card), Some(mut document)) = (&mut post.body, fitted.document) {
-                document.about = format!("{name} {}, whole", gate.shown.title);
-                card.content = fitted.parts.into_iter().next().unwrap_or_default();
-                card.warnings.push(
-                    "It is longer than one message: the document above shows all of it.".into(),
-                );
-                self.post_document(chat, gate.session, &name, document, Level::Note);
-            }
-            self.post_in(chat, gate.session, post, Rank::Gate)
-        });
-        cards.collect()
+    fn post_cards(&mut self, gate: &Gate) -> Vec<Shown> {
+        self.state.hearing().iter().map(|chat| self.post_card(gate, chat)).collect()
+    }
+
+    pub(super) fn post_card(&mut self, gate: &Gate, chat: &Chat) -> Shown {
+        let name = self.session_name(gate.session);
+        let mut post = self.card_post(gate);
+        let stem = format!("{name}-{}", gate.code);
+        let limits = self.state.limits_of(&chat.bridge, &chat.chat);
+        let fitted = text::fit(&gate.shown.content, &limits, &stem);
+        if let (Body::Card(card), Some(mut document)) = (&mut post.body, fitted.document) {
+            document.about = format!("{name} {}, whole", gate.shown.title);
+            card.content = fitted.parts.into_iter().next().unwrap_or_default();
+            card.warnings
+                .push("It is longer than one message: the document above shows all of it.".into());
+            self.post_document(chat, gate.session, document, Level::Note);
+        }
+        self.post_in(chat, gate.session, post, Rank::Gate)
     }
 
     fn card_post(&self, gate: &Gate) -> Post {
@@ -149,14 +147,7 @@ impl Work<'_> {
     /// The cards show what became of the gate.
     pub(super) fn update_cards(&mut self, gate: &Gate) {
         let post = self.card_post(gate);
-        let chats = self.state.rules.chats.clone();
-        let shown: Vec<(DeliveryId, Target)> = gate
-            .cards
-            .iter()
-            .zip(&chats)
-            .map(|(card, chat)| (*card, self.session_target(chat, gate.session)))
-            .collect();
-        self.edit_all(&shown, &post, Rank::Gate);
+        self.edit_all(&gate.cards, &post, Rank::Gate);
         self.show_thread(gate.session);
     }
 

@@ -1,16 +1,15 @@
 //! What people do in chats: who it is, whether it was heard before, and what it is.
 
 use chrono::TimeDelta;
-use serde_json::json;
 
-use super::{About, Work, gates::Who, given::Given, outbox::target_of, show};
+use super::{Work, gates::Who, given::Given, outbox::target_of, show};
 use crate::{
     Timestamp,
     agent::PromptForm,
     answer::{self, Reading},
-    bridge::{Action, Button, Heard, HeardKind, Level, Mark, Place, TextOrigin, Weight},
+    bridge::{Action, Attached, Button, Heard, HeardKind, Level, Mark, Place, TextOrigin, Weight},
     command::{Kept, Refusal, Start},
-    delivery::{Rank, Target},
+    delivery::{Rank, Shown},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId},
     prompt::{PromptMessage, PromptState},
     state::{Facts, HeardOutcome, HeardRow, Role, Row},
@@ -43,6 +42,7 @@ pub(super) struct Message {
     pub place: Place,
     pub id: MessageId,
     pub text: String,
+    pub files: Vec<Attached>,
     /// What it answers, when the person said so.
     pub reply_session: Option<SessionId>,
     pub reply_gate: Option<GateId>,
@@ -77,15 +77,16 @@ impl Work<'_> {
         if facts.known || !self.state.remember_key(&heard.place.bridge, &heard.key) {
             return;
         }
-        let id = self.ids.make(HeardId::from_parts);
+        let id = self.heard_now;
         let message = match &heard.what {
             HeardKind::Text { message, .. } => Some(message.clone()),
             HeardKind::Edited { .. } | HeardKind::Tap { .. } | HeardKind::Reaction { .. } => None,
         };
-        let identity = (heard.place.bridge.clone(), heard.from.clone());
-        let outcome = match self.state.rules.identities.get(&identity).cloned() {
+        let outcome = match self.state.human_of(&heard.place.bridge, &heard.from) {
             None => self.stranger(&heard),
-            Some(human) => self.heard_from(id, human, &heard, facts),
+            Some(human) => self
+                .place_known(&heard, &human)
+                .unwrap_or_else(|| self.heard_from(id, human, &heard, facts)),
         };
         self.put(Row::Heard(HeardRow {
             id,
@@ -99,12 +100,6 @@ impl Work<'_> {
         }));
     }
 
-    fn stranger(&mut self, heard: &Heard) -> HeardOutcome {
-        let detail = json!({ "bridge": heard.place.bridge, "from": heard.from });
-        self.journal("stranger_refused", About::default(), detail);
-        HeardOutcome::Stranger
-    }
-
     fn heard_from(
         &mut self,
         id: HeardId,
@@ -115,7 +110,7 @@ impl Work<'_> {
         let role = self.state.rules.people.get(&human).map_or(Role::Viewer, |person| person.role);
         let via = via_words(&heard.place.bridge);
         match &heard.what {
-            HeardKind::Text { message, text, origin, .. } => {
+            HeardKind::Text { message, text, origin, files, .. } => {
                 let age = Some(self.now - heard.at).filter(|age| *age > STALE);
                 let message = Message {
                     heard: id,
@@ -124,6 +119,7 @@ impl Work<'_> {
                     place: heard.place.clone(),
                     id: message.clone(),
                     text: text.clone(),
+                    files: files.clone(),
                     reply_session: facts.session,
                     reply_gate: facts.gate,
                     sent: heard.at,
@@ -197,7 +193,11 @@ impl Work<'_> {
                 words_of(self.answer_gate(*gate, Given::Ticked { question: *question }, who))
             }
             Action::SendTo { heard, session } => self.send_kept(*heard, *session),
-            Action::StartAndSend { heard, name, project } => {
+            Action::StartAndSend { heard } => {
+                let Some((name, project)) = self.kept(*heard).and_then(|(_, kept)| kept.start)
+                else {
+                    return "That message is already sent or dropped. Nothing was done.".into();
+                };
                 let start = Start {
                     name: name.to_string(),
                     title: String::new(),
@@ -253,10 +253,7 @@ impl Work<'_> {
                 let outcome =
                     HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
                 self.put(Row::Heard(HeardRow { outcome, ..row }));
-                self.close_question(
-                    kept.asked.map(|of| (of, target_of(&kept.place))),
-                    &format!("Sent to {}.", target.name),
-                );
+                self.close_question(kept.asked, &kept.place, &format!("Sent to {}.", target.name));
                 format!("Sent to {}.", target.name)
             }
             Err(refusal) => words_of(Err(refusal)),
@@ -273,7 +270,7 @@ impl Work<'_> {
             self.mark(&receipt, Mark::NotTaken { why: "dropped, as you wished".into() });
         }
         self.put(Row::Heard(HeardRow { outcome: HeardOutcome::Handled, ..row }));
-        self.close_question(kept.asked.map(|of| (of, target_of(&kept.place))), "Dropped.");
+        self.close_question(kept.asked, &kept.place, "Dropped.");
         "Dropped.".into()
     }
 
@@ -293,9 +290,10 @@ impl Work<'_> {
     }
 
     /// The message that asked loses its buttons and says what was chosen.
-    pub(super) fn close_question(&mut self, asked: Option<(DeliveryId, Target)>, words: &str) {
+    pub(super) fn close_question(&mut self, asked: Option<DeliveryId>, place: &Place, words: &str) {
         let post = show::note(Level::Log, Rich::plain(words), vec![]);
-        self.edit_all(&asked.into_iter().collect::<Vec<_>>(), &post, Rank::Note);
+        let shown = asked.map(|delivery| Shown { delivery, to: target_of(place) });
+        self.edit_all(&shown.into_iter().collect::<Vec<_>>(), &post, Rank::Note);
     }
 
     /// An edit replaces what still waits; what an agent already has is never sent a second time
@@ -373,6 +371,7 @@ impl Work<'_> {
             form: PromptForm::Text,
             session,
             asked: Some(asked),
+            start: None,
         };
         HeardOutcome::Kept { kept }
     }
@@ -385,10 +384,7 @@ impl Work<'_> {
         id: MessageId,
         text: &str,
     ) -> HeardOutcome {
-        self.close_question(
-            kept.asked.map(|of| (of, target_of(&kept.place))),
-            "You changed the message.",
-        );
+        self.close_question(kept.asked, &kept.place, "You changed the message.");
         let message = Message {
             heard: original.id,
             human: kept.by.clone(),
@@ -396,6 +392,7 @@ impl Work<'_> {
             place: original.place.clone(),
             id,
             text: text.into(),
+            files: Vec::new(),
             reply_session: None,
             reply_gate: None,
             sent: self.now,

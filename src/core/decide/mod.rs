@@ -3,13 +3,18 @@
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
 mod boot;
+mod budget;
 mod card;
 mod commands;
 mod gates;
 mod given;
 mod heard;
+mod looks;
+mod noted;
 mod orders;
 mod outbox;
+mod outcome;
+mod people;
 mod reports;
 mod requests;
 mod route;
@@ -24,9 +29,9 @@ use serde_json::json;
 use crate::{
     Timestamp,
     agent::{Order, OrderKind, Report},
-    bridge::{Heard, Place, Said, Say, SayError},
+    bridge::{FilePost, Files, Health, Heard, Noted, Place, Said, Say, SayError},
     command::{Refusal, Reply, Request},
-    id::{DeliveryId, GateId, HumanId, OrderId, SessionId},
+    id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, OrderId, SessionId},
     ids::Ids,
     session::{Launch, Session},
     state::{Facts, JournalEntry, Row, State},
@@ -77,12 +82,66 @@ pub enum Event {
         delivery: DeliveryId,
         outcome: Result<Said, SayError>,
     },
-    /// A session's screen, for the place that asked.
-    Screen {
+    /// What a place asked to see of a session.
+    Looked {
         session: SessionId,
         place: Place,
-        lines: Vec<String>,
+        found: Looked,
     },
+    /// A service says something about itself.
+    Noted {
+        bridge: BridgeName,
+        noted: Noted,
+    },
+    /// How a bridge hears right now.
+    Pulse {
+        bridge: BridgeName,
+        health: Health,
+    },
+}
+
+/// What a person asks to see of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LookAt {
+    Screen,
+    /// What changed in its folder.
+    Diff,
+    /// Its conversation.
+    Transcript,
+    /// A file of its folder, by a path relative to it.
+    File {
+        path: String,
+    },
+}
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Looked {
+    /// The screen's lines, and the picture where one was made.
+    Screen {
+        lines: Vec<String>,
+        picture: Option<FilePost>,
+    },
+    /// A text of any length; `name` is what its file would be called.
+    Text {
+        about: String,
+        text: String,
+        name: String,
+        form: LookedForm,
+    },
+    File(FilePost),
+    /// There is nothing to see, and why.
+    Nothing {
+        why: String,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookedForm {
+    Diff,
+    Plain,
+    /// Markdown, as a file whatever its length.
+    Document,
 }
 
 /// Something to do once the rows are written. Each may be done again after a crash.
@@ -117,9 +176,11 @@ pub enum Effect {
         place: Place,
         say: Say,
     },
-    ReadScreen {
-        session: SessionId,
-        run: u32,
+    /// Fetch what a place asked to see of a session.
+    Look {
+        session: Box<Session>,
+        at: LookAt,
+        files: Files,
         place: Place,
     },
 }
@@ -139,7 +200,8 @@ pub struct Decision {
 /// be built anew from what is on disk.
 pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) -> Decision {
     ids.at(now);
-    let mut work = Work { state, ids, now, out: Decision::default() };
+    let heard_now = ids.make(HeardId::from_parts);
+    let mut work = Work { state, ids, now, heard_now, out: Decision::default() };
     match event {
         Event::Booted => work.boot(),
         Event::Tick => {}
@@ -154,8 +216,11 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
         Event::LaunchFailed { session, run, why } => work.launch_failed(session, run, &why),
         Event::Prepared { session, run, cwd, branch } => work.prepared(session, run, cwd, branch),
         Event::Delivered { delivery, outcome } => work.delivered(delivery, outcome),
-        Event::Screen { session, place, lines } => work.screen(session, &place, &lines),
+        Event::Looked { session, place, found } => work.looked(session, &place, found),
+        Event::Noted { bridge, noted } => work.noted(&bridge, noted),
+        Event::Pulse { bridge, health } => work.pulse(&bridge, health),
     }
+    work.tell_of_strangers();
     work.lapse_gates();
     work.show_late_progress();
     work.hand_prompts();
@@ -166,7 +231,11 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
 /// When `decide` should be called with a [`Event::Tick`] at the latest.
 pub fn next_deadline(state: &State) -> Option<Timestamp> {
     let gates = state.open_gates().map(|gate| gate.until);
-    gates.chain(outbox::next_due(state)).chain(reports::next_late_progress(state)).min()
+    gates
+        .chain(budget::next_due(state))
+        .chain(reports::next_late_progress(state))
+        .chain(people::next_note(state))
+        .min()
 }
 
 /// One decision being taken.
@@ -174,6 +243,8 @@ struct Work<'a> {
     state: &'a mut State,
     ids: &'a mut Ids,
     now: Timestamp,
+    /// The id of what is being heard, if this is about something heard.
+    heard_now: HeardId,
     out: Decision,
 }
 

@@ -2,36 +2,20 @@
 //! service says.
 
 use chrono::TimeDelta;
-use serde_json::json;
 use std::collections::HashSet;
 
-use super::{About, Effect, Work};
+use super::{Effect, Work};
 use crate::{
     Timestamp,
-    bridge::{Body, Place, Post, Repeats, Said, Say, SayError},
-    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Spot, Target},
+    bridge::{Body, Place, Post, Progress, Say},
+    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Shown, Spot, Target, Tries},
     id::{DeliveryId, SessionId},
     prompt::PromptMessage,
-    state::{Chat, Row, State, ThreadRow, Threads},
+    state::{Chat, Row},
 };
 
-/// After a send whose end nobody saw, before it is tried again.
-const AFTER_DOUBT: TimeDelta = TimeDelta::seconds(2);
-
-/// Failures kept for `status`; older ones stand in the journal.
-const FAILURES_SHOWN: usize = 50;
-
-/// When the next delivery that waits for a time becomes due.
-pub(super) fn next_due(state: &State) -> Option<Timestamp> {
-    let times = state.deliveries.values().filter_map(|delivery| match delivery.state {
-        DeliveryState::Due { not_before, .. } => not_before,
-        DeliveryState::InFlight { .. }
-        | DeliveryState::Sent { .. }
-        | DeliveryState::Failed { .. }
-        | DeliveryState::Replaced => None,
-    });
-    times.min()
-}
+/// Versions of a long turn's progress come at most this many times rarer than those of a short one.
+const SLOWEST_PROGRESS: i32 = 4;
 
 /// A delivery before it has an id.
 pub(super) struct Draft {
@@ -40,16 +24,23 @@ pub(super) struct Draft {
     pub rank: Rank,
     pub session: Option<SessionId>,
     pub newest: Option<NewestOf>,
+    pub not_before: Option<Timestamp>,
 }
 
 impl Work<'_> {
     pub(super) fn deliver(&mut self, draft: Draft) -> DeliveryId {
-        let Draft { to, what, rank, session, newest } = draft;
+        let Draft { to, what, rank, session, newest, mut not_before } = draft;
         if newest.is_some() {
             let older = self.state.deliveries.values().filter(|d| {
                 d.newest == newest && d.to == to && matches!(d.state, DeliveryState::Due { .. })
             });
             for mut old in older.cloned().collect::<Vec<_>>() {
+                // Whoever changes all the time is shown in time all the same.
+                if let (DeliveryState::Due { not_before: Some(earlier), .. }, Some(at)) =
+                    (&old.state, &mut not_before)
+                {
+                    *at = (*at).min(*earlier);
+                }
                 old.state = DeliveryState::Replaced;
                 self.put(Row::Delivery(old));
             }
@@ -57,7 +48,7 @@ impl Work<'_> {
         let id = self.ids.make(DeliveryId::from_parts);
         let number = self.state.next_delivery;
         self.state.next_delivery += 1;
-        let state = DeliveryState::Due { not_before: None, tries: 0 };
+        let state = DeliveryState::Due { not_before, tries: Tries::default() };
         self.put(Row::Delivery(Delivery { id, number, to, what, rank, session, newest, state }));
         id
     }
@@ -68,14 +59,9 @@ impl Work<'_> {
         session: SessionId,
         post: &Post,
         rank: Rank,
-    ) -> Vec<DeliveryId> {
-        let chats = self.state.rules.chats.clone();
-        let posts = chats.iter().map(|chat| {
-            let to = self.session_target(chat, session);
-            let what = Outgoing::Post { post: post.clone(), reply_to: None };
-            self.deliver(Draft { to, what, rank, session: Some(session), newest: None })
-        });
-        posts.collect()
+    ) -> Vec<Shown> {
+        let chats = self.state.hearing();
+        chats.iter().map(|chat| self.post_in(chat, session, post.clone(), rank)).collect()
     }
 
     /// Says it where somebody wrote.
@@ -92,20 +78,35 @@ impl Work<'_> {
             rank: Rank::Note,
             session,
             newest: None,
+            not_before: None,
         })
     }
 
     /// Changes what earlier deliveries show.
-    pub(super) fn edit_all(&mut self, shown: &[(DeliveryId, Target)], post: &Post, rank: Rank) {
-        for (of, to) in shown {
+    pub(super) fn edit_all(&mut self, shown: &[Shown], post: &Post, rank: Rank) {
+        for Shown { delivery: of, to } in shown {
             let what = Outgoing::Edit { of: *of, post: post.clone() };
             let newest = Some(NewestOf::EditOf { delivery: *of });
             let session = match &to.spot {
                 Spot::Session { session } => Some(*session),
                 Spot::Main | Spot::Thread { .. } => None,
             };
-            self.deliver(Draft { to: to.clone(), what, rank, session, newest });
+            let not_before = self.not_too_soon(*of, to, post);
+            self.deliver(Draft { to: to.clone(), what, rank, session, newest, not_before });
         }
+    }
+
+    /// Versions of a progress message keep a distance that grows with the age of the turn; its last
+    /// one need not.
+    fn not_too_soon(&self, of: DeliveryId, to: &Target, post: &Post) -> Option<Timestamp> {
+        let Body::Progress(Progress { since, ended: None, .. }) = &post.body else { return None };
+        let least = self.state.limits_of(&to.bridge, &to.chat).progress_every;
+        let least = TimeDelta::from_std(least).unwrap_or(TimeDelta::MAX);
+        if least.is_zero() {
+            return None;
+        }
+        let apart = (self.now - *since).clamp(least, least * SLOWEST_PROGRESS);
+        Some(self.state.changed.get(&of).map_or(self.now + least, |at| *at + apart))
     }
 
     pub(super) fn mark(&mut self, message: &PromptMessage, mark: crate::bridge::Mark) {
@@ -115,16 +116,17 @@ impl Work<'_> {
             rank: Rank::Note,
             session: None,
             newest: Some(NewestOf::Receipt { heard: message.heard }),
+            not_before: None,
         });
     }
 
     /// Where a session's words go in a chat.
     pub(super) fn session_target(&mut self, chat: &Chat, session: SessionId) -> Target {
-        let spot = match chat.threads {
-            Threads::PerSession => Spot::Session { session },
-            Threads::None => Spot::Main,
-        };
+        let spot = if chat.room.has_threads() { Spot::Session { session } } else { Spot::Main };
         let to = Target { bridge: chat.bridge.clone(), chat: chat.chat.clone(), spot };
+        if spot_is_main(&to) {
+            return to;
+        }
         let made = self.state.place_of(&to).is_some();
         let being_made = self.state.deliveries.values().any(|d| {
             d.newest == Some(NewestOf::Thread { session })
@@ -138,7 +140,7 @@ impl Work<'_> {
     }
 
     pub(super) fn show_thread_in(&mut self, chat: &Chat, session: SessionId) {
-        if chat.threads == Threads::None {
+        if !chat.room.has_threads() {
             return;
         }
         let Some(thread) = self.thread_state(session) else { return };
@@ -155,10 +157,13 @@ impl Work<'_> {
         // One that is being made gets its news once it is there; a second would be a ghost.
         let exists =
             self.state.place_of(&bound).is_some() || self.state.deliveries.values().any(in_flight);
-        let (to, rank) = if exists {
-            (bound, Rank::Progress)
+        let after = self.state.limits_of(&chat.bridge, &chat.chat).thread_after;
+        let after = TimeDelta::from_std(after).unwrap_or(TimeDelta::MAX);
+        let (to, rank, not_before) = if exists {
+            let at = Some(self.now + after).filter(|_| !after.is_zero());
+            (bound, Rank::Progress, at)
         } else {
-            (Target { spot: Spot::Main, ..bound }, Rank::Gate)
+            (Target { spot: Spot::Main, ..bound }, Rank::Gate, None)
         };
         self.deliver(Draft {
             to,
@@ -166,109 +171,8 @@ impl Work<'_> {
             rank,
             session: Some(session),
             newest: Some(NewestOf::Thread { session }),
+            not_before,
         });
-    }
-
-    /// The service answered, or did not.
-    pub(super) fn delivered(&mut self, id: DeliveryId, outcome: Result<Said, SayError>) {
-        let Some(mut delivery) = self.state.deliveries.values().find(|d| d.id == id).cloned()
-        else {
-            return;
-        };
-        let DeliveryState::InFlight { tries } = delivery.state else { return };
-        match outcome {
-            Ok(said) => return self.sent(delivery, said),
-            Err(SayError::Later { after }) => {
-                let until = self.now + TimeDelta::from_std(after).unwrap_or(TimeDelta::MAX);
-                self.state
-                    .quiet
-                    .insert((delivery.to.bridge.clone(), delivery.to.chat.clone()), until);
-                delivery.state = DeliveryState::Due { not_before: Some(until), tries: tries + 1 };
-            }
-            Err(SayError::InDoubt) => {
-                delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);
-            }
-            Err(SayError::Never { reason }) => {
-                delivery.state = DeliveryState::Failed { why: reason.clone(), at: self.now };
-                self.failed(&delivery, &reason);
-            }
-        }
-        self.put(Row::Delivery(delivery));
-    }
-
-    fn sent(&mut self, mut delivery: Delivery, said: Said) {
-        if let Some(message) = &said.message {
-            self.state.remember_message(delivery.id, message.clone());
-        }
-        if let (Outgoing::Thread { .. }, Some(thread), Some(session)) =
-            (&delivery.what, said.thread, delivery.session)
-        {
-            let (bridge, chat) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-            self.put(Row::Thread(ThreadRow { session, bridge, chat, thread }));
-        }
-        delivery.state = DeliveryState::Sent { message: said.message, at: self.now };
-        self.put(Row::Delivery(delivery));
-    }
-
-    /// Nobody knows whether the service took it. Where the service drops a double it is simply
-    /// said again; elsewhere once more, marked, and never a third time.
-    pub(super) fn doubtful(&self, what: &mut Outgoing, to: &Target, tries: u32) -> DeliveryState {
-        let again =
-            DeliveryState::Due { not_before: Some(self.now + AFTER_DOUBT), tries: tries + 1 };
-        let chat =
-            self.state.rules.chats.iter().find(|c| c.bridge == to.bridge && c.chat == to.chat);
-        match chat.map(|chat| chat.limits.repeats) {
-            Some(Repeats::DroppedByService) => again,
-            Some(Repeats::Shown) | None if tries == 0 => {
-                if let Outgoing::Post { post: Post { body: Body::Text { text, .. }, .. }, .. } =
-                    what
-                {
-                    text.push("\n(may be a repeat)", None);
-                }
-                again
-            }
-            Some(Repeats::Shown) | None => DeliveryState::Failed {
-                why: "it is not known whether it arrived".into(),
-                at: self.now,
-            },
-        }
-    }
-
-    fn failed(&mut self, delivery: &Delivery, reason: &str) {
-        let about = delivery
-            .session
-            .and_then(|id| self.state.sessions.get(&id))
-            .map(|s| s.name.to_string());
-        let words = format!(
-            "A message about {} did not reach {}: {reason}",
-            about.as_deref().unwrap_or("Vigie"),
-            delivery.to.bridge
-        );
-        self.state.failed.push_back(words);
-        if self.state.failed.len() > FAILURES_SHOWN {
-            self.state.failed.pop_front();
-        }
-        let about = About { session: delivery.session, ..About::default() };
-        self.journal(
-            "delivery_failed",
-            about,
-            json!({ "delivery": delivery.id, "reason": reason }),
-        );
-        if let (Outgoing::Thread { .. }, Some(session)) = (&delivery.what, delivery.session) {
-            self.fall_back_to_chat(session, &delivery.to);
-        }
-    }
-
-    /// The thread cannot be made: what waits for it goes to the chat itself, where each message
-    /// names its session.
-    fn fall_back_to_chat(&mut self, session: SessionId, to: &Target) {
-        let waits = Target { spot: Spot::Session { session }, ..to.clone() };
-        let waiting: Vec<_> =
-            self.state.deliveries.values().filter(|d| d.to == waits).cloned().collect();
-        for mut delivery in waiting {
-            delivery.to.spot = Spot::Main;
-            self.put(Row::Delivery(delivery));
-        }
     }
 
     /// Puts the best due delivery of each free chat in flight.
@@ -282,6 +186,7 @@ impl Work<'_> {
             .collect();
         let now = self.now;
         self.state.quiet.retain(|_, until| *until > now);
+        self.state.forget_spent(now);
         let mut due: Vec<_> = self
             .state
             .deliveries
@@ -290,10 +195,13 @@ impl Work<'_> {
             .map(|d| (d.rank, d.number))
             .collect();
         due.sort_unstable();
+        let again = self.state.tried_before();
         for (_, number) in due {
             let Some(delivery) = self.state.deliveries.get(&number).cloned() else { continue };
             let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-            if busy.contains(&chat) || self.state.quiet.contains_key(&chat) {
+            let free = self.state.free_at(&delivery).is_none_or(|at| at <= now);
+            let overtakes = again.iter().any(|earlier| earlier.goes_before(&delivery, now));
+            if busy.contains(&chat) || self.state.quiet.contains_key(&chat) || !free || overtakes {
                 continue;
             }
             if self.send(delivery) {
@@ -315,6 +223,9 @@ impl Work<'_> {
     /// `false` when it has to wait for something else, or is no longer needed.
     fn send(&mut self, mut delivery: Delivery) -> bool {
         let DeliveryState::Due { tries, .. } = delivery.state else { return false };
+        if self.state.is_shut(&delivery) {
+            return false;
+        }
         let Some(place) = self.state.place_of(&delivery.to) else { return false };
         let say = match &delivery.what {
             Outgoing::Post { post, reply_to } => {
@@ -336,6 +247,13 @@ impl Work<'_> {
         self.put(Row::Delivery(delivery));
         self.effect(Effect::Say { delivery: id, place, say });
         true
+    }
+}
+
+fn spot_is_main(to: &Target) -> bool {
+    match to.spot {
+        Spot::Main => true,
+        Spot::Thread { .. } | Spot::Session { .. } => false,
     }
 }
 

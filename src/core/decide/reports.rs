@@ -7,9 +7,9 @@ use super::{About, Effect, Work, show};
 use crate::{
     Timestamp,
     agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
-    bridge::{Action, Body, Button, Level, Mark, Place, Post, Progress, Weight},
-    delivery::{Rank, Target},
-    id::{DeliveryId, PromptId, SessionId, TurnId},
+    bridge::{Action, Body, Button, Level, Mark, Post, Progress, Weight},
+    delivery::Rank,
+    id::{PromptId, SessionId, TurnId},
     prompt::{Prompt, PromptState},
     session::{Ended, Life, Session, Turn, exit_words},
     state::{Row, State},
@@ -311,18 +311,8 @@ impl Work<'_> {
                 }
             });
         } else {
-            let shown = self.shown_in(id, &turn.shown);
-            self.edit_all(&shown, &post, Rank::Progress);
+            self.edit_all(&turn.shown, &post, Rank::Progress);
         }
-    }
-
-    fn shown_in(&mut self, id: SessionId, shown: &[DeliveryId]) -> Vec<(DeliveryId, Target)> {
-        let chats = self.state.rules.chats.clone();
-        shown
-            .iter()
-            .zip(&chats)
-            .map(|(delivery, chat)| (*delivery, self.session_target(chat, id)))
-            .collect()
     }
 
     fn end_turn(&mut self, id: SessionId, verb: &str) {
@@ -463,15 +453,6 @@ impl Work<'_> {
             if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
         self.post_to_session(session.id, &show::note(level, text, buttons), Rank::Final);
     }
-
-    pub(super) fn screen(&mut self, id: SessionId, place: &Place, lines: &[String]) {
-        let mut text = Rich::plain("");
-        text.push(&screen_text(lines), Some(Style::Pre { language: None }));
-        let name = self.state.sessions.get(&id).map(|s| s.name.clone());
-        let mut post = show::note(Level::Note, text, vec![]);
-        post.from = name;
-        self.post_to_place(place, Some(id), post);
-    }
 }
 
 pub(super) fn resume_button(session: &Session) -> Button {
@@ -484,7 +465,7 @@ pub(super) fn resume_button(session: &Session) -> Button {
 }
 
 /// The screen without its empty edges, masked, hidden characters made visible.
-fn screen_text(lines: &[String]) -> String {
+pub(super) fn screen_text(lines: &[String]) -> String {
     let first = lines.iter().position(|line| !line.trim().is_empty()).unwrap_or(lines.len());
     let last = lines.iter().rposition(|line| !line.trim().is_empty()).map_or(first, |at| at + 1);
     let joined = lines[first..last].join("\n");

@@ -53,7 +53,9 @@ impl Work<'_> {
                 let who = Who { human: by, via };
                 self.answer_by_code(&code, &choice, &who).map(|words| Reply::Done { words })
             }
-            Command::Sessions | Command::Waiting | Command::Status => {
+            Command::Pair { human, code } => self.pair(&by, human.as_deref(), code),
+            Command::Unpair { bridge, id } => self.unpair(&bridge, &id),
+            Command::Sessions | Command::Waiting | Command::Status | Command::People => {
                 Ok(self.state.read(&what).expect("these are only read"))
             }
         }
@@ -315,12 +317,14 @@ impl State {
     pub fn read(&self, what: &Command) -> Option<Reply> {
         match what {
             Command::Sessions => Some(Reply::Sessions(self.views())),
+            Command::People => Some(Reply::People(self.people())),
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
             Command::Status => Some(Reply::Status(Status {
                 sessions: self.views(),
                 waiting: self.waiting(),
                 pending_deliveries: self.deliveries.len(),
                 failed_deliveries: self.failed.iter().cloned().collect(),
+                bridges: self.bridge_views(),
                 problems: self.problems.clone(),
             })),
             Command::Start(_)
@@ -329,6 +333,8 @@ impl State {
             | Command::End { .. }
             | Command::Kill { .. }
             | Command::Resume { .. }
+            | Command::Pair { .. }
+            | Command::Unpair { .. }
             | Command::Answer { .. } => None,
         }
     }

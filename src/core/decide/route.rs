@@ -1,6 +1,8 @@
 //! Where a text goes: the design's order, and a question back to the person wherever that does
 //! not name exactly what they meant.
 
+use std::fmt::Write as _;
+
 use super::{
     Work,
     gates::Who,
@@ -12,7 +14,7 @@ use super::{
 use crate::{
     agent::{Asked, PromptForm},
     answer::{self, Reading},
-    bridge::{Action, Button, Level, Mark, Post, Weight},
+    bridge::{Action, Attached, Button, Got, Level, Mark, Post, Weight},
     command::Kept,
     id::{GateId, SessionId, SessionName},
     route::{Address, Target, address},
@@ -21,10 +23,11 @@ use crate::{
 };
 
 /// Sessions offered when nobody said where.
-const OFFERED: usize = 6;
+pub(super) const OFFERED: usize = 6;
 
 impl Work<'_> {
     pub(super) fn text(&mut self, mut message: Message) -> HeardOutcome {
+        self.say_missed(&message);
         if let Some(gate) = message.reply_gate
             && let Some(outcome) = self.reply_to_card(&message, gate)
         {
@@ -41,6 +44,20 @@ impl Work<'_> {
                 message.text = text;
                 message.addressed = Addressed::Yes;
                 self.addressed(&message, &targets)
+            }
+        }
+    }
+
+    /// A file that could not be fetched is said to whoever sent it.
+    fn say_missed(&mut self, message: &Message) {
+        for file in &message.files {
+            if let Got::Missed { why } = &file.got {
+                let words = format!("{} did not arrive here: {why}", file.name);
+                self.post_to_place(
+                    &message.place,
+                    None,
+                    show::note(Level::Ring, Rich::plain(words), vec![]),
+                );
             }
         }
     }
@@ -96,7 +113,7 @@ impl Work<'_> {
         if scope.is_empty() {
             return self.keep(message, "No session matches that. Your text is kept.", vec![], None);
         }
-        if message.text.trim().is_empty() {
+        if message.text.trim().is_empty() && message.files.is_empty() {
             return self.only_prefix(message, &scope);
         }
         self.send_to_scope(message, &scope)
@@ -115,6 +132,14 @@ impl Work<'_> {
             Slash::Agent(command) => {
                 let message = Message { text: command, ..message.clone() };
                 return self.send_to_sessions(&message, scope, PromptForm::Command);
+            }
+            Slash::Answer(words) => {
+                let message = Message { text: words, ..message.clone() };
+                return self.as_answer(&message, scope).unwrap_or_else(|| {
+                    let why = "nothing waits for an answer".into();
+                    self.mark(&message.receipt(vec![]), Mark::NotTaken { why });
+                    HeardOutcome::Handled
+                });
             }
             Slash::Text => {}
         }
@@ -255,7 +280,8 @@ impl Work<'_> {
         let [gate] = open else { return None };
         let question = !matches!(self.state.gates.get(gate)?.ask, Asked::Permission { .. });
         let seen = self.seen_by(message, *gate);
-        if scope.len() != 1 || !question || !seen || !message.can_act() {
+        let empty = message.text.trim().is_empty();
+        if scope.len() != 1 || !question || !seen || !message.can_act() || empty {
             return None;
         }
         Some(self.answered(message, *gate, Given::Words(message.text.trim().into())))
@@ -380,11 +406,10 @@ impl Work<'_> {
                 button(label, Action::SendTo { heard, session })
             })
             .collect();
-        if let (Some(name), Some(project)) =
-            (start, self.state.rules.projects.first().map(|p| p.name.clone()))
-        {
+        let start = start.zip(self.state.rules.projects.first().map(|p| p.name.clone()));
+        if let Some((name, project)) = &start {
             let label = format!("Start {name} in {project}");
-            buttons.push(button(label, Action::StartAndSend { heard, name, project }));
+            buttons.push(button(label, Action::StartAndSend { heard }));
         }
         buttons.push(button("Drop it".into(), Action::Drop { heard }));
         self.mark(
@@ -411,6 +436,7 @@ impl Work<'_> {
                 form,
                 session: None,
                 asked: Some(asked),
+                start,
             },
         }
     }
@@ -434,13 +460,28 @@ fn prompt_words(message: &Message) -> String {
     } else {
         text.to_owned()
     };
-    match message.age {
-        Some(age) => {
-            let then = chrono::DateTime::UNIX_EPOCH;
-            format!("{text}\n\n(sent {} ago)", show::span(then, then + age))
-        }
-        None => text,
+    let mut text = message.files.iter().fold(text, with_file);
+    if let Some(age) = message.age {
+        let then = chrono::DateTime::UNIX_EPOCH;
+        let _ = write!(text, "\n\n(sent {} ago)", show::span(then, then + age));
     }
+    text
+}
+
+/// Names the file an agent may open.
+fn with_file(mut text: String, file: &Attached) -> String {
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
+    let _ = match &file.got {
+        Got::File { path, bytes } => {
+            write!(text, "Attached file \"{}\" ({bytes} bytes): {path}", file.name)
+        }
+        Got::Missed { why } => {
+            write!(text, "An attached file, \"{}\", could not be fetched: {why}", file.name)
+        }
+    };
+    text
 }
 
 fn code_of(reading: &Reading) -> Option<&crate::id::GateCode> {

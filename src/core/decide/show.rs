@@ -4,7 +4,7 @@ use super::Work;
 use crate::{
     Timestamp,
     bridge::{Body, Button, Document, Level, Mark, Part, Post, SessionLook, ThreadState},
-    delivery::Rank,
+    delivery::{Rank, Shown},
     id::{SessionId, SessionName},
     prompt::Prompt,
     session::{Life, Session},
@@ -18,7 +18,7 @@ const LAST_WORDS: usize = 120;
 impl Work<'_> {
     pub(super) fn thread_state(&self, id: SessionId) -> Option<ThreadState> {
         let session = self.state.sessions.get(&id)?;
-        let (state, detail) = self.look(session);
+        let (state, detail) = self.state_of(session);
         let title = session.title.clone();
         Some(ThreadState {
             session: session.name.clone(),
@@ -29,7 +29,7 @@ impl Work<'_> {
         })
     }
 
-    fn look(&self, session: &Session) -> (SessionLook, Option<String>) {
+    fn state_of(&self, session: &Session) -> (SessionLook, Option<String>) {
         let gate = self.state.open_gates_of(session.id).next();
         match (&session.life, gate) {
             (Life::Starting { .. } | Life::Idle { .. } | Life::Working { .. }, Some(gate)) => {
@@ -55,7 +55,7 @@ impl Work<'_> {
 
     /// Brings the session's thread up to date in every chat.
     pub(super) fn show_thread(&mut self, session: SessionId) {
-        for chat in self.state.rules.chats.clone() {
+        for chat in self.state.hearing() {
             self.show_thread_in(&chat, session);
         }
     }
@@ -77,7 +77,7 @@ impl Work<'_> {
             rich.push(&words, Some(Style::Italic));
         }
         let document = format!("{name}-{}", self.now.format("%Y%m%d-%H%M%S"));
-        for chat in self.state.rules.chats.clone() {
+        for chat in self.state.hearing() {
             self.post_rich(&chat, id, &name, &rich, level, &document);
         }
     }
@@ -91,7 +91,7 @@ impl Work<'_> {
         level: Level,
         document: &str,
     ) {
-        let fitted = text::fit(rich, &chat.limits, document);
+        let fitted = text::fit(rich, &self.state.limits_of(&chat.bridge, &chat.chat), document);
         let of = fitted.parts.len();
         for (index, text) in fitted.parts.into_iter().enumerate() {
             let part = (of > 1).then_some(Part { number: index + 1, of });
@@ -99,7 +99,7 @@ impl Work<'_> {
             self.post_in(chat, id, Post { from: Some(name.clone()), level, body }, Rank::Final);
         }
         if let Some(document) = fitted.document {
-            self.post_document(chat, id, name, document, level);
+            self.post_document(chat, id, document, level);
         }
     }
 
@@ -107,24 +107,27 @@ impl Work<'_> {
         &mut self,
         chat: &Chat,
         id: SessionId,
-        name: &SessionName,
         document: Document,
         level: Level,
     ) {
-        let post = Post { from: Some(name.clone()), level, body: Body::Document(document) };
+        let from = self.state.sessions.get(&id).map(|session| session.name.clone());
+        let post = Post { from, level, body: Body::Document(document) };
         self.post_in(chat, id, post, Rank::Final);
     }
 
-    pub(super) fn post_in(
-        &mut self,
-        chat: &Chat,
-        id: SessionId,
-        post: Post,
-        rank: Rank,
-    ) -> crate::id::DeliveryId {
+    pub(super) fn post_in(&mut self, chat: &Chat, id: SessionId, post: Post, rank: Rank) -> Shown {
         let to = self.session_target(chat, id);
         let what = crate::delivery::Outgoing::Post { post, reply_to: None };
-        self.deliver(super::outbox::Draft { to, what, rank, session: Some(id), newest: None })
+        let session = Some(id);
+        let draft = super::outbox::Draft {
+            to: to.clone(),
+            what,
+            rank,
+            session,
+            newest: None,
+            not_before: None,
+        };
+        Shown { delivery: self.deliver(draft), to }
     }
 
     /// Vigie's own words about a session.

@@ -9,6 +9,8 @@ pub(super) enum Slash {
     Vigie(Name, String),
     /// `//compact`: the agent's own `/compact`, meant as such.
     Agent(String),
+    /// `/approve K7Q2`: an answer, written as a command because some groups let nothing else through.
+    Answer(String),
     /// One word that is nearly a command.
     Nearly { typed: String, meant: &'static str },
     /// A text like any other (`/tmp/x is full`).
@@ -28,10 +30,16 @@ pub(super) enum Name {
     Resume,
     Focus,
     Screen,
+    Diff,
+    Transcript,
+    File,
 }
 
+/// Words that answer what waits, also with a slash before them.
+const ANSWERS: [&str; 2] = ["approve", "deny"];
+
 /// Every command: its word, what it stands for, and what the help says.
-pub(super) const COMMANDS: [(&str, Name, &str); 12] = [
+pub(super) const COMMANDS: [(&str, Name, &str); 15] = [
     ("sessions", Name::Sessions, "what runs"),
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
@@ -42,6 +50,9 @@ pub(super) const COMMANDS: [(&str, Name, &str); 12] = [
     ("resume", Name::Resume, "[NAME]: go on with its conversation"),
     ("focus", Name::Focus, "NAME or off: where words without an address go"),
     ("screen", Name::Screen, "[NAME]: what its terminal shows"),
+    ("diff", Name::Diff, "[NAME]: what changed in its folder"),
+    ("transcript", Name::Transcript, "[NAME]: its conversation, as a document"),
+    ("file", Name::File, "[NAME] PATH: a file of its folder"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];
@@ -58,6 +69,9 @@ pub(super) fn parse(text: &str) -> Slash {
     if let Some((_, name, _)) = COMMANDS.iter().find(|(known, ..)| known.eq_ignore_ascii_case(word))
     {
         return Slash::Vigie(*name, arguments.trim().to_owned());
+    }
+    if ANSWERS.iter().any(|answer| answer.eq_ignore_ascii_case(word)) {
+        return Slash::Answer(rest.trim().to_owned());
     }
     // A path has more slashes, and a sentence more words; only a lone word can be a slip of the thumb.
     let lone =
@@ -76,6 +90,7 @@ mod tests {
     fn a_path_is_text_and_a_slip_is_caught() {
         assert_eq!(parse("/tmp/x is full, look"), Slash::Text);
         assert_eq!(parse("/stop PD-285"), Slash::Vigie(Name::Stop, "PD-285".into()));
+        assert_eq!(parse("/approve K7Q2"), Slash::Answer("approve K7Q2".into()));
         assert_eq!(parse("/stpo"), Slash::Nearly { typed: "stpo".into(), meant: "stop" });
         assert_eq!(parse("//compact"), Slash::Agent("/compact".into()));
         assert_eq!(parse("// a comment"), Slash::Text);

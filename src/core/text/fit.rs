@@ -130,8 +130,7 @@ fn first_lines(text: &str, unit: TextUnit, room: usize) -> usize {
     if units(&text[..lines], unit) <= room {
         return lines;
     }
-    let one =
-        Limits { unit, text: room, spans: 0, parts: 1, repeats: crate::bridge::Repeats::Shown };
+    let one = Limits::of_text(unit, room, 0, 1);
     split(&Rich::plain(&text[..lines]), &one).first().map_or(0, |part| part.text.trim_end().len())
 }
 
@@ -202,11 +201,10 @@ fn ending(language: Option<&str>) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{bridge::Repeats, text::markdown};
+    use crate::text::markdown;
     use proptest::prelude::*;
 
-    const PHONE: Limits =
-        Limits { unit: TextUnit::Utf16, text: 4096, spans: 100, parts: 3, repeats: Repeats::Shown };
+    const PHONE: Limits = Limits::of_text(TextUnit::Utf16, 4096, 100, 3);
 
     fn shown(fitted: &Fitted) -> String {
         fitted.parts.iter().map(|part| part.text.as_str()).collect()

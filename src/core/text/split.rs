@@ -117,11 +117,11 @@ impl<'a> Styled<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{bridge::Repeats, text::Style};
+    use crate::text::Style;
     use proptest::prelude::*;
 
     fn limits(unit: TextUnit, text: usize, spans: usize) -> Limits {
-        Limits { unit, text, spans, parts: 3, repeats: Repeats::Shown }
+        Limits::of_text(unit, text, spans, 3)
     }
 
     fn cut_up(text: &str, limit: usize) -> Vec<String> {

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 use vigie_core::{
     Timestamp,
-    bridge::{Action, Body, CardState, Heard, HeardKind, Place, Post, Risk, TextOrigin},
+    bridge::{Action, Body, CardState, Heard, HeardKind, Place, Post, Risk, Room, TextOrigin},
     id::{BridgeName, ChatId, MessageId, ThreadId},
 };
 
@@ -106,6 +106,7 @@ pub(crate) fn text(
         text: new.text.clone(),
         reply_to: new.reply_to.clone(),
         origin: TextOrigin::Typed,
+        files: Vec::new(),
     };
     doing.hand_in(&new.client, (thread, row), now - new.kept, what)
 }
@@ -238,7 +239,7 @@ fn offered(post: &Post, action: &Action) -> Result<(), ActError> {
         Body::Progress(progress) if progress.ended.is_none() => {
             (progress.buttons.as_slice(), false)
         }
-        Body::Progress(_) | Body::Document(_) => return Err(ActError::Gone(GONE)),
+        Body::Progress(_) | Body::Document(_) | Body::File(_) => return Err(ActError::Gone(GONE)),
     };
     if !buttons.iter().any(|button| button.action == *action) {
         return Err(ActError::Gone(GONE));
@@ -311,6 +312,7 @@ impl<'a> Doing<'a> {
                 chat: ChatId::new(CHAT),
                 thread: self.ids.thread(thread),
             },
+            room: Room::Forum,
             at,
             what,
         };

@@ -176,7 +176,7 @@ pub(crate) fn document(db: &mut Connection, id: i64) -> Result<Option<Document>,
     Ok(match content {
         Some(Content::Post(post)) => match post.body {
             Body::Document(document) => Some(document),
-            Body::Text { .. } | Body::Card(_) | Body::Progress(_) => None,
+            Body::Text { .. } | Body::Card(_) | Body::Progress(_) | Body::File(_) => None,
         },
         Some(Content::Text { .. } | Content::Notice(_)) | None => None,
     })

@@ -103,7 +103,7 @@ pub(super) fn card(post: &Post) -> Option<&'static str> {
                 Some("decided")
             }
         },
-        Body::Text { .. } | Body::Progress(_) | Body::Document(_) => None,
+        Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
     }
 }
 
@@ -111,6 +111,9 @@ pub(super) fn card(post: &Post) -> Option<&'static str> {
 pub(super) fn loud(post: &Post) -> bool {
     match (&post.body, post.level) {
         (Body::Progress(_), _) | (_, Level::Log) => false,
-        (Body::Text { .. } | Body::Card(_) | Body::Document(_), Level::Note | Level::Ring) => true,
+        (
+            Body::Text { .. } | Body::Card(_) | Body::Document(_) | Body::File(_),
+            Level::Note | Level::Ring,
+        ) => true,
     }
 }

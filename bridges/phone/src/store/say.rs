@@ -60,6 +60,7 @@ fn answer(ids: &Ids, (message, thread): Made) -> Said {
     Said {
         message: message.map(|row| ids.message(row)),
         thread: thread.and_then(|row| ids.thread(row)),
+        calls: 0,
     }
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use vigie_core::{
     bridge::{Body, Button, CardKind, CardState, Fact, Level, Mark, Part, Risk, SessionLook},
     id::{GateCode, GateId, MessageId, SessionName, ThreadId},
+    text::Rich,
 };
 
 use self::rich::Node;
@@ -278,6 +279,12 @@ fn body(body: Body) -> BodyView {
             ended: progress.ended,
             buttons: progress.buttons,
         },
+        // The page takes no files, so none is said to it; a log of another version may hold one.
+        Body::File(file) => BodyView::Text {
+            text: rich::nodes(&Rich::plain(file.about)),
+            part: None,
+            buttons: Vec::new(),
+        },
         Body::Document(document) => BodyView::Document {
             bytes: document.text.len(),
             name: document.name,
@@ -311,6 +318,7 @@ fn excerpt(row: &MessageRow) -> String {
                 progress.ended.as_ref().or(progress.lines.last()).map_or("", String::as_str)
             }
             Body::Document(document) => &document.name,
+            Body::File(file) => &file.name,
         },
     };
     let mut words = text.split_whitespace();

@@ -28,7 +28,9 @@ use tokio::{net::TcpListener, sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
-    bridge::{Accepted, Bridge, Heard, Inbox, NotAccepted, Place, Post, Said, Say, SessionLook},
+    bridge::{
+        Accepted, Bridge, Heard, Inbox, NotAccepted, Noted, Place, Post, Said, Say, SessionLook,
+    },
     id::{BridgeName, ChatId, DeliveryId, MessageId, ThreadId},
 };
 use vigie_phone::{CHAT, NAME, Options, Person, PhoneBridge, Retry, assets_router};
@@ -250,6 +252,14 @@ impl Inbox for Script {
             Some(reason) => Err(NotAccepted { reason }),
             None => Ok(Accepted { notice: self.notice.lock().unwrap().clone() }),
         }
+    }
+
+    async fn note(&self, bridge: &BridgeName, noted: Noted) -> Result<(), NotAccepted> {
+        panic!("{bridge} has nothing to say about itself: {noted:?}")
+    }
+
+    async fn admits(&self, _bridge: &BridgeName, _from: &str) -> Result<bool, NotAccepted> {
+        Ok(true)
     }
 }
 

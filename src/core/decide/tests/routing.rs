@@ -131,6 +131,7 @@ fn one_update_is_one_prompt_however_often_it_comes() {
             text: "[PD-285] once".into(),
             reply_to: None,
             origin: TextOrigin::Typed,
+            files: vec![],
         };
         w.hears("owner", main_chat(), "update 10".into(), w.now, what);
         w.crash();

@@ -1,7 +1,10 @@
 //! A world around `decide`: a clock, a database in memory, a phone that takes whatever is said.
 
 use chrono::{DateTime, TimeDelta};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    time::Duration,
+};
 
 use crate::{
     Timestamp,
@@ -10,20 +13,20 @@ use crate::{
     },
     answer::Words,
     bridge::{
-        Action, Body, Button, Card, CardState, Heard, HeardKind, Limits, Mark, Place, Post,
-        Repeats, Said, Say, SayError, TextOrigin, TextUnit,
+        Action, Body, Budget, Button, Card, CardState, Files, Heard, HeardKind, Limits, Mark,
+        Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
     },
     command::{Command, Refusal, Reply, Request, Start},
-    decide::{Effect, Event, decide, next_deadline},
+    decide::{Effect, Event, LookAt, decide, next_deadline},
     id::{
-        AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, ProjectName,
-        PromptId, RequestId, SessionId, ThreadId, TurnId,
+        AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, PairingCode,
+        ProjectName, PromptId, RequestId, SessionId, ThreadId, TurnId,
     },
     ids::Ids,
     route::StoryPattern,
     state::{
         Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
-        Threads, WorktreeRule,
+        Strangers, WorktreeRule,
     },
 };
 
@@ -41,8 +44,14 @@ pub(super) struct World {
     pub launched: Vec<SessionId>,
     /// Answers of the bridge to come instead of success.
     pub failures: VecDeque<SayError>,
+    /// When which chat was called for something that counts there.
+    pub calls: Vec<(Timestamp, ChatId)>,
     /// Says that were tried, failures included.
     pub tries: usize,
+    /// What sort of chat each is; a person's own otherwise.
+    pub rooms: HashMap<ChatId, Room>,
+    /// What was asked to be looked at.
+    pub asked: Vec<(SessionId, LookAt, Files, Place)>,
     /// While `true` nothing said arrives: it stays in flight.
     pub cut: bool,
     next_message: u32,
@@ -65,6 +74,7 @@ impl Shown {
                 progress.ended.clone().unwrap_or_else(|| progress.lines.join("\n"))
             }
             Body::Document(document) => document.text.clone(),
+            Body::File(file) => file.about.clone(),
         }
     }
 
@@ -73,7 +83,7 @@ impl Shown {
             Body::Text { buttons, .. } => buttons,
             Body::Card(card) => &card.buttons,
             Body::Progress(progress) => &progress.buttons,
-            Body::Document(_) => &[],
+            Body::Document(_) | Body::File(_) => &[],
         }
     }
 }
@@ -101,30 +111,58 @@ fn rules() -> Rules {
         pattern: StoryPattern::default(),
         words: Words::for_languages(&["en", "fr"]),
         gate_deadline: TimeDelta::hours(23),
-        chats: vec![Chat {
-            bridge,
-            chat: ChatId::new("main"),
-            threads: Threads::PerSession,
-            limits: Limits {
-                unit: TextUnit::Utf16,
-                text: 4096,
-                spans: 100,
-                parts: 3,
-                repeats: Repeats::DroppedByService,
-            },
-        }],
+        limits: limits(&bridge),
+        chats: vec![Chat { bridge, chat: ChatId::new("main"), room: Room::Forum }],
+        strangers: Strangers::Answered,
     }
+}
+
+/// The phone takes everything at once; Telegram has a budget and shows repeats.
+fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
+    let text = Limits::of_text(TextUnit::Utf16, 4096, 100, 3);
+    let on_phone = Limits { repeats: Repeats::DroppedByService, ..text };
+    let telegram = |room: Room| Limits {
+        budget: Some(if room.is_direct() {
+            Budget { calls: 5, window: Duration::from_secs(5) }
+        } else {
+            Budget { calls: 20, window: Duration::from_mins(1) }
+        }),
+        files: Files::Taken,
+        progress_every: Duration::from_secs(15),
+        thread_after: Duration::from_secs(20),
+        ..text
+    };
+    let rooms = |bridge: &BridgeName, of: &dyn Fn(Room) -> Limits| {
+        Room::ALL.map(|room| ((bridge.clone(), room), of(room)))
+    };
+    let mut all = HashMap::from(rooms(phone, &|_| on_phone));
+    all.extend(rooms(&BridgeName::new("telegram"), &telegram));
+    all
 }
 
 pub(super) fn main_chat() -> Place {
     Place { bridge: BridgeName::new("phone"), chat: ChatId::new("main"), thread: None }
 }
 
+pub(super) fn telegram(chat: &str, topic: Option<&str>) -> Place {
+    let thread = topic.map(ThreadId::new);
+    Place { bridge: BridgeName::new("telegram"), chat: ChatId::new(chat), thread }
+}
+
 impl World {
     pub(super) fn new() -> Self {
+        Self::of(rules())
+    }
+
+    /// A world without the phone page: chats are opened by people.
+    pub(super) fn on_telegram() -> Self {
+        Self::of(Rules { chats: vec![], ..rules() })
+    }
+
+    fn of(rules: Rules) -> Self {
         let now = DateTime::from_timestamp_millis(1_796_000_000_000).unwrap();
         let mut world = Self {
-            state: State::new(rules(), Found::default()),
+            state: State::new(rules, Found::default()),
             ids: Ids::new(7, now),
             now,
             rows: BTreeMap::new(),
@@ -134,7 +172,10 @@ impl World {
             orders: Vec::new(),
             launched: Vec::new(),
             failures: VecDeque::new(),
+            calls: Vec::new(),
             tries: 0,
+            rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
+            asked: Vec::new(),
             cut: false,
             next_message: 1,
             seqs: HashMap::new(),
@@ -189,8 +230,10 @@ impl World {
             Row::Gate(g) => format!("gate {}", g.id),
             Row::Delivery(d) => format!("delivery {:020}", d.number),
             Row::Heard(h) => format!("heard {}", h.id),
-            Row::Thread(t) => format!("thread {} {}", t.session, t.bridge),
+            Row::Thread(t) => format!("thread {} {} {}", t.session, t.bridge, t.chat),
             Row::Focus(f) => format!("focus {:?} {}", f.place, f.human),
+            Row::Chat(c) => format!("chat {} {}", c.bridge, c.chat),
+            Row::Identity(i) => format!("identity {} {}", i.bridge, i.from),
             Row::Journal(_) => return,
         };
         self.rows.insert(key, row.clone());
@@ -200,16 +243,19 @@ impl World {
         match effect {
             Effect::Say { delivery, place, say } if !self.cut => {
                 self.tries += 1;
+                if !matches!(say, Say::Mark { .. }) {
+                    self.calls.push((self.now, place.chat.clone()));
+                }
                 let outcome = match self.failures.pop_front() {
                     Some(error) => Err(error),
                     None => Ok(self.say(delivery, place, say)),
                 };
                 self.step(Event::Delivered { delivery, outcome });
             }
-            Effect::Say { .. }
-            | Effect::Acknowledge { .. }
-            | Effect::Reconnect { .. }
-            | Effect::ReadScreen { .. } => {}
+            Effect::Say { .. } | Effect::Acknowledge { .. } | Effect::Reconnect { .. } => {}
+            Effect::Look { session, at, files, place } => {
+                self.asked.push((session.id, at, files, place));
+            }
             Effect::Order { session, order, .. } => self.orders.push((session, order)),
             Effect::Launch { session, .. } => self.launched.push(session.id),
         }
@@ -219,13 +265,13 @@ impl World {
         match say {
             Say::Post { post, .. } => {
                 if let Some(message) = self.sent.get(&delivery) {
-                    return Said { message: Some(message.clone()), thread: None };
+                    return said(message.clone());
                 }
                 let message = MessageId::new(format!("v{}", self.next_message));
                 self.next_message += 1;
                 self.sent.insert(delivery, message.clone());
                 self.shown.push(Shown { place, message: message.clone(), post });
-                Said { message: Some(message), thread: None }
+                said(message)
             }
             Say::Edit { message, post } => {
                 let shown = self
@@ -234,21 +280,25 @@ impl World {
                     .find(|s| s.message == message)
                     .expect("an edit of what is shown");
                 shown.post = post;
-                Said::default()
+                Said { calls: 1, ..Said::default() }
             }
             Say::Mark { message, mark } => {
                 self.marks.insert(message, mark);
                 Said::default()
             }
             Say::Thread { thread } => {
-                Said { message: None, thread: Some(ThreadId::new(thread.session.folded())) }
+                let thread = place.thread.unwrap_or_else(|| ThreadId::new(thread.session.folded()));
+                Said { thread: Some(thread), calls: 1, ..Said::default() }
             }
         }
     }
 
     /// The daemon dies and starts again on what is written.
     pub(super) fn crash(&mut self) {
-        let mut found = Found { messages: self.sent.clone(), ..Found::default() };
+        let telegram = BridgeName::new("telegram");
+        let spent = self.calls.iter().map(|(at, chat)| (telegram.clone(), chat.clone(), *at));
+        let (messages, spent) = (self.sent.clone(), spent.collect());
+        let mut found = Found { messages, spent, ..Found::default() };
         for row in self.rows.values() {
             match row {
                 Row::Prompt(p) => found.next_prompt = found.next_prompt.max(p.number + 1),
@@ -258,11 +308,13 @@ impl World {
                 | Row::Heard(_)
                 | Row::Thread(_)
                 | Row::Focus(_)
+                | Row::Chat(_)
+                | Row::Identity(_)
                 | Row::Journal(_) => {}
             }
             found.rows.push(row.clone());
         }
-        self.state = State::new(rules(), found);
+        self.state = State::new(self.state.rules.clone(), found);
         self.step(Event::Booted);
         let live: Vec<_> = self.state.live().map(|s| (s.id, s.run)).collect();
         for (session, run) in live {
@@ -390,6 +442,45 @@ impl World {
         self.report(name, AgentEvent::Settled { request: RequestId::new(request), how });
     }
 
+    /// Somebody writes on Telegram: a chat, perhaps a topic in it.
+    pub(super) fn telegram(
+        &mut self,
+        from: &str,
+        chat: &str,
+        topic: Option<&str>,
+        text: &str,
+    ) -> MessageId {
+        self.writes_as(from, &telegram(chat, topic), text, None)
+    }
+
+    /// The owner's own chat with the bot is connected, as `1001`.
+    pub(super) fn pairs(&mut self, human: &str, from: &str, chat: &str) {
+        let code = PairingCode::from_random(0x1234_5678_9abc_def0);
+        self.ask(Command::Pair { human: Some(human.into()), code: code.clone() }).unwrap();
+        self.telegram(from, chat, None, &format!("/pair {}", code.show()));
+    }
+
+    pub(super) fn notes(&mut self, noted: Noted) {
+        self.step(Event::Noted { bridge: BridgeName::new("telegram"), noted });
+    }
+
+    /// The service does what is in flight after all.
+    pub(super) fn says_now(&mut self, id: DeliveryId) -> Said {
+        let delivery = self.state.deliveries.values().find(|d| d.id == id).cloned();
+        let delivery = delivery.expect("it is pending");
+        let place = self.state.place_of(&delivery.to).expect("its place is known");
+        let crate::delivery::Outgoing::Post { post, reply_to } = delivery.what else {
+            panic!("only posts are said late")
+        };
+        self.say(id, place, Say::Post { post, reply_to })
+    }
+
+    /// What a chat of Telegram shows, oldest first.
+    pub(super) fn shows(&self, chat: &str) -> Vec<String> {
+        let here = self.shown.iter().filter(|s| s.place.chat.as_str() == chat);
+        here.map(Shown::text).collect()
+    }
+
     /// The owner writes in the main chat.
     pub(super) fn writes(&mut self, text: &str) -> MessageId {
         self.writes_as("owner", &main_chat(), text, None)
@@ -425,8 +516,13 @@ impl World {
     ) -> MessageId {
         let message = MessageId::new(format!("p{}", self.next_message));
         self.next_message += 1;
-        let what =
-            HeardKind::Text { message: message.clone(), text: text.into(), reply_to, origin };
+        let what = HeardKind::Text {
+            message: message.clone(),
+            text: text.into(),
+            reply_to,
+            origin,
+            files: vec![],
+        };
         self.hears(from, place.clone(), message.as_str().to_owned(), at, what);
         message
     }
@@ -444,7 +540,8 @@ impl World {
         let shown = shown.unwrap_or_else(|| panic!("no button `{label}`"));
         let action = shown.buttons().iter().find(|b| b.label == label).unwrap().action.clone();
         let message = shown.message.clone();
-        self.taps_action("owner", &message, action)
+        let from = if shown.place.bridge.as_str() == "telegram" { "1001" } else { "owner" };
+        self.taps_action(from, &message, action)
     }
 
     pub(super) fn taps_action(
@@ -456,7 +553,9 @@ impl World {
         let key = format!("tap {}", self.next_message);
         self.next_message += 1;
         let what = HeardKind::Tap { message: message.clone(), action };
-        self.hears(from, main_chat(), key, self.now, what).unwrap_or_default()
+        let shown = self.shown.iter().find(|s| s.message == *message);
+        let place = shown.map_or_else(main_chat, |shown| shown.place.clone());
+        self.hears(from, place, key, self.now, what).unwrap_or_default()
     }
 
     pub(super) fn hears(
@@ -467,7 +566,8 @@ impl World {
         at: Timestamp,
         what: HeardKind,
     ) -> Option<String> {
-        let heard = Heard { key, from: from.into(), place, at, what };
+        let room = self.rooms.get(&place.chat).copied().unwrap_or(Room::Direct);
+        let heard = Heard { key, from: from.into(), place, room, at, what };
         let facts = self.facts(&heard);
         self.step(Event::Heard { heard, facts }).1
     }
@@ -498,7 +598,7 @@ impl World {
         });
         let gate = shown.and_then(|s| match &s.post.body {
             Body::Card(card) => Some(card.gate),
-            Body::Text { .. } | Body::Progress(_) | Body::Document(_) => None,
+            Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
         });
         Facts { session, gate, known, heard: own.and_then(row) }
     }
@@ -534,4 +634,8 @@ impl World {
             other => panic!("expected a refusal, found {other:?}"),
         }
     }
+}
+
+fn said(message: MessageId) -> Said {
+    Said { message: Some(message), calls: 1, ..Said::default() }
 }

@@ -1,0 +1,35 @@
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+use super::Room;
+use crate::{
+    Timestamp,
+    id::{ChatId, ThreadId},
+};
+
+/// Something a service says about itself or about a chat, rather than what a person did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "noted", rename_all = "snake_case")]
+pub enum Noted {
+    /// It hears again after having heard nothing for so long; taps of that time may be lost.
+    Back { after: Duration },
+    /// The chat goes by another id from now on.
+    Moved { from: ChatId, to: ChatId },
+    /// We may write there, and what sort of chat it is.
+    Open { chat: ChatId, room: Room },
+    /// We may not write there any more, and why, for a person.
+    Shut { chat: ChatId, reason: String },
+    /// Somebody deleted the thread.
+    ThreadGone { chat: ChatId, thread: ThreadId },
+    /// What came from a person could not be read, even at the last try; it is kept under that number.
+    Unread { number: String, reason: String },
+}
+
+/// How hearing goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// When the service last answered that it had told everything.
+    pub heard: Option<Timestamp>,
+    /// What is wrong now and what to do about it, for a person.
+    pub trouble: Option<String>,
+}

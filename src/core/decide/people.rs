@@ -1,0 +1,500 @@
+//! Who may be heard, and where sessions are heard of: codes, strangers, chats that open.
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use super::{About, Work, outbox::target_of, show};
+use crate::{
+    Timestamp,
+    bridge::{Heard, HeardKind, Level, Mark, Place, TextOrigin},
+    command::{BridgeView, IdentityView, People, Refusal, Reply},
+    delivery::Rank,
+    id::{BridgeName, ChatId, HumanId, PairingCode},
+    prompt::PromptMessage,
+    state::{
+        Chat, ChatRow, ChatState, HeardOutcome, IdentityRow, Pairing, Role, Row, State, Stranger,
+        Strangers,
+    },
+    text::Rich,
+};
+
+/// Long enough to fetch a phone, too short to be found lying about.
+const PAIRING_LASTS: TimeDelta = TimeDelta::minutes(10);
+
+/// Wrong tries, of anybody, before every open code is void.
+const PAIRING_TRIES: u32 = 5;
+
+/// Codes open at a time: a family's worth.
+const PAIRINGS: usize = 8;
+
+/// A stranger is answered, and the owners hear of them, once in that time.
+const STRANGER_FORGOTTEN: TimeDelta = TimeDelta::days(1);
+
+/// What a stranger does right after the first try belongs to the same note.
+const STRANGER_NOTE_AFTER: TimeDelta = TimeDelta::minutes(5);
+
+/// Strangers counted apart. More at a time is an attack, of which one note says enough.
+const STRANGERS: usize = 20;
+
+/// When the next note about a stranger is due.
+pub(super) fn next_note(state: &State) -> Option<Timestamp> {
+    let untold = state.strangers.values().filter(|stranger| !stranger.told);
+    untold.map(|stranger| stranger.since + STRANGER_NOTE_AFTER).min()
+}
+
+impl Work<'_> {
+    /// Opens a code for `human`, or for whoever asks.
+    pub(super) fn pair(
+        &mut self,
+        by: &HumanId,
+        human: Option<&str>,
+        code: PairingCode,
+    ) -> Result<Reply, Refusal> {
+        let people = &self.state.rules.people;
+        let human = human.map_or_else(|| by.clone(), HumanId::new);
+        let Some(person) = people.get(&human) else {
+            let mut known: Vec<_> = people.keys().cloned().collect();
+            known.sort_unstable();
+            return Err(Refusal::NoHuman { name: human.to_string(), known });
+        };
+        let name = person.name.clone();
+        let bridges = self.services();
+        if bridges.is_empty() {
+            return Err(Refusal::NoService);
+        }
+        let until = self.now + PAIRING_LASTS;
+        self.forget_old_codes();
+        self.state.pairings.retain(|open| open.human != human);
+        self.state.pairings.truncate(PAIRINGS - 1);
+        let pairing =
+            Pairing { code: code.clone(), human: human.clone(), until, tries_left: PAIRING_TRIES };
+        self.state.pairings.push(pairing);
+        self.journal(
+            "pairing_opened",
+            About { human: Some(human.clone()), ..About::default() },
+            json!({}),
+        );
+        Ok(Reply::Pairing { code, human, name, until, bridges })
+    }
+
+    /// Chat services that are switched on and let people in by code.
+    fn services(&self) -> Vec<BridgeName> {
+        let own: Vec<_> = self.state.rules.chats.iter().map(|chat| &chat.bridge).collect();
+        let mut all: Vec<_> =
+            self.state.rules.limits.keys().map(|(bridge, _)| bridge.clone()).collect();
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|bridge| !own.contains(&bridge));
+        all
+    }
+
+    fn forget_old_codes(&mut self) {
+        let now = self.now;
+        self.state.pairings.retain(|open| open.until > now && open.tries_left > 0);
+    }
+
+    /// Takes access back, from a person's id or from a chat.
+    pub(super) fn unpair(&mut self, bridge: &str, id: &str) -> Result<Reply, Refusal> {
+        let bridge = BridgeName::new(bridge);
+        let human = self.state.human_of(&bridge, id);
+        if let Some(human) = &human {
+            let (from, at) = (id.to_owned(), self.now);
+            self.put(Row::Identity(IdentityRow { bridge: bridge.clone(), from, human: None, at }));
+            self.journal(
+                "access_taken_back",
+                About { human: Some(human.clone()), ..About::default() },
+                json!({ "bridge": bridge, "from": id }),
+            );
+        }
+        let key = (bridge.clone(), ChatId::new(id));
+        let chat = self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned();
+        if let Some(row) = &chat {
+            self.put(Row::Chat(ChatRow { state: ChatState::Left, ..row.clone() }));
+            self.forget_deliveries_to(&bridge, &row.chat);
+        }
+        match (human, chat) {
+            (None, None) => Err(Refusal::NotPaired { bridge: bridge.to_string(), id: id.into() }),
+            (Some(human), _) => Ok(Reply::Done {
+                words: format!(
+                    "{} is no longer heard as {id} on {bridge}.",
+                    self.state.name_of(&human)
+                ),
+            }),
+            (None, Some(_)) => Ok(Reply::Done {
+                words: format!("Chat {id} on {bridge} hears of nothing any more."),
+            }),
+        }
+    }
+
+    /// Somebody nobody knows. Nothing of it is kept but a code that fits.
+    pub(super) fn stranger(&mut self, heard: &Heard) -> HeardOutcome {
+        if let Some(outcome) = self.typed_code(heard, None) {
+            return outcome;
+        }
+        let detail = json!({ "bridge": heard.place.bridge, "from": heard.from });
+        if self.is_new(&heard.place.bridge, &heard.from) {
+            self.journal("stranger_refused", About::default(), detail);
+            self.answer_stranger(heard);
+        }
+        HeardOutcome::Stranger
+    }
+
+    /// Counts a try; `true` for the first in a long while.
+    fn is_new(&mut self, bridge: &BridgeName, from: &str) -> bool {
+        let now = self.now;
+        self.state.strangers.retain(|_, known| now - known.since < STRANGER_FORGOTTEN);
+        let key = (bridge.clone(), from.to_owned());
+        if let Some(known) = self.state.strangers.get_mut(&key) {
+            known.tries = known.tries.saturating_add(1);
+            return false;
+        }
+        if self.state.strangers.len() >= STRANGERS {
+            return false;
+        }
+        self.state.strangers.insert(key, Stranger { tries: 1, since: now, told: false });
+        true
+    }
+
+    fn answer_stranger(&mut self, heard: &Heard) {
+        let wrote = matches!(heard.what, HeardKind::Text { .. });
+        if self.state.rules.strangers == Strangers::Answered && wrote && heard.room.is_direct() {
+            let words = "This is somebody's own assistant, and it does not know you. If it is \
+                yours, run `vigie pair` at the desk and send the code here.";
+            self.post_to_place(
+                &heard.place,
+                None,
+                show::note(Level::Note, Rich::plain(words), vec![]),
+            );
+        }
+    }
+
+    /// Tells the owners, once, of each stranger lately.
+    pub(super) fn tell_of_strangers(&mut self) {
+        let now = self.now;
+        let due =
+            self.state.strangers.iter_mut().filter(|(_, stranger)| {
+                !stranger.told && stranger.since + STRANGER_NOTE_AFTER <= now
+            });
+        let mut notes = Vec::new();
+        for ((bridge, from), stranger) in due {
+            stranger.told = true;
+            let times = if stranger.tries == 1 {
+                "once".into()
+            } else {
+                format!("{} times", stranger.tries)
+            };
+            notes.push(format!("{from} on {bridge} is nobody you know and tried to reach Vigie, {times}. Nothing of it was read."));
+        }
+        for words in notes {
+            self.tell_everywhere(Level::Note, &words);
+        }
+    }
+
+    /// Vigie's own words in every chat that hears of sessions.
+    pub(super) fn tell_everywhere(&mut self, level: Level, words: &str) {
+        for chat in self.state.hearing() {
+            self.tell_chat(&chat, level, words);
+        }
+    }
+
+    pub(super) fn tell_chat(&mut self, chat: &Chat, level: Level, words: &str) {
+        let place = Place { bridge: chat.bridge.clone(), chat: chat.chat.clone(), thread: None };
+        let rank = if level == Level::Ring { Rank::Gate } else { Rank::Note };
+        let what = crate::delivery::Outgoing::Post {
+            post: show::note(level, Rich::plain(words), vec![]),
+            reply_to: None,
+        };
+        self.deliver(super::outbox::Draft {
+            to: target_of(&place),
+            what,
+            rank,
+            session: None,
+            newest: None,
+            not_before: None,
+        });
+    }
+
+    /// A person we know wrote: their own chat hears of sessions from now on. `Some` when the place
+    /// is none of theirs, so that nothing else is to be done.
+    pub(super) fn place_known(&mut self, heard: &Heard, human: &HumanId) -> Option<HeardOutcome> {
+        let key = (heard.place.bridge.clone(), heard.place.chat.clone());
+        if self.state.rules.chats.iter().any(|chat| chat.bridge == key.0 && chat.chat == key.1) {
+            return None;
+        }
+        if let Some(outcome) = self.typed_code(heard, Some(human)) {
+            return Some(outcome);
+        }
+        match self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned() {
+            Some(row) => {
+                self.chat_is(&row, heard.room, ChatState::Open);
+                None
+            }
+            None if heard.room.is_direct() => {
+                self.open_chat(heard, human);
+                None
+            }
+            // A group is read by others: it is opened by a code, never by a message.
+            None => {
+                if matches!(heard.what, HeardKind::Text { .. })
+                    && self.is_new(&key.0, key.1.as_str())
+                {
+                    let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run `vigie pair` at the desk and send /pair and the code here.";
+                    self.post_to_place(
+                        &heard.place,
+                        None,
+                        show::note(Level::Note, Rich::plain(words), vec![]),
+                    );
+                    self.told(&key.0, key.1.as_str());
+                }
+                Some(HeardOutcome::Handled)
+            }
+        }
+    }
+
+    fn told(&mut self, bridge: &BridgeName, from: &str) {
+        if let Some(known) = self.state.strangers.get_mut(&(bridge.clone(), from.to_owned())) {
+            known.told = true;
+        }
+    }
+
+    /// Brings a chat's row up to date, and tells it what it missed when it opens again.
+    pub(super) fn chat_is(&mut self, row: &ChatRow, room: crate::bridge::Room, state: ChatState) {
+        let reopened = state == ChatState::Open && row.state != ChatState::Open;
+        if row.room == room && row.state == state {
+            return;
+        }
+        let row = ChatRow { room, state, ..row.clone() };
+        self.put(Row::Chat(row.clone()));
+        if reopened || row.room.has_threads() {
+            self.bring_up_to_date(&row, reopened);
+        }
+    }
+
+    fn bring_up_to_date(&mut self, row: &ChatRow, cards: bool) {
+        let chat = Chat { bridge: row.bridge.clone(), chat: row.chat.clone(), room: row.room };
+        if !self.state.hearing().contains(&chat) {
+            return;
+        }
+        for session in self.state.live().map(|s| s.id).collect::<Vec<_>>() {
+            self.show_thread_in(&chat, session);
+        }
+        if cards {
+            self.ask_again_in(&chat);
+        }
+    }
+
+    fn open_chat(&mut self, heard: &Heard, human: &HumanId) {
+        let row = ChatRow {
+            bridge: heard.place.bridge.clone(),
+            chat: heard.place.chat.clone(),
+            room: heard.room,
+            by: human.clone(),
+            state: ChatState::Open,
+        };
+        self.put(Row::Chat(row.clone()));
+        self.journal(
+            "chat_opened",
+            About { human: Some(human.clone()), ..About::default() },
+            json!({ "bridge": row.bridge, "chat": row.chat, "room": row.room }),
+        );
+        self.bring_up_to_date(&row, true);
+    }
+
+    /// Whether the message is a code, right or wrong. `None`: it is something else.
+    fn typed_code(&mut self, heard: &Heard, known: Option<&HumanId>) -> Option<HeardOutcome> {
+        let HeardKind::Text { text, message, origin: TextOrigin::Typed, .. } = &heard.what else {
+            return None;
+        };
+        let typed = Typed::read(text)?;
+        self.forget_old_codes();
+        if self.state.pairings.is_empty() {
+            if typed.asked == Asked::Plainly || known.is_none() {
+                return None;
+            }
+            let words = "No code is open. Run `vigie pair` at the desk for a new one; it is good for ten minutes.";
+            self.post_to_place(
+                &heard.place,
+                None,
+                show::note(Level::Note, Rich::plain(words), vec![]),
+            );
+            return Some(HeardOutcome::Handled);
+        }
+        let fits = |open: &&Pairing| typed.code.as_ref() == Some(&open.code);
+        let Some(open) = self.state.pairings.iter().find(fits).cloned() else {
+            return Some(self.wrong_code(heard));
+        };
+        if let Some(known) = known.filter(|known| **known != open.human) {
+            let words = format!(
+                "You are {} here, and that code is for somebody else. Nothing changed.",
+                self.state.name_of(known)
+            );
+            self.post_to_place(
+                &heard.place,
+                None,
+                show::note(Level::Note, Rich::plain(words), vec![]),
+            );
+            return Some(HeardOutcome::Handled);
+        }
+        self.state.pairings.retain(|other| other.code != open.code);
+        let receipt = PromptMessage {
+            heard: self.heard_now,
+            place: heard.place.clone(),
+            id: message.clone(),
+            targets: vec![],
+        };
+        self.mark(&receipt, Mark::Stored { targets: vec![], words: None });
+        self.let_in(heard, &open.human);
+        Some(HeardOutcome::Handled)
+    }
+
+    fn wrong_code(&mut self, heard: &Heard) -> HeardOutcome {
+        for open in &mut self.state.pairings {
+            open.tries_left = open.tries_left.saturating_sub(1);
+        }
+        let detail = json!({ "bridge": heard.place.bridge, "from": heard.from });
+        self.journal("pairing_code_wrong", About::default(), detail);
+        self.forget_old_codes();
+        let words = if self.state.pairings.is_empty() {
+            "That code is wrong, and after too many wrong ones none is open any more. Run `vigie pair` at the desk again."
+        } else {
+            "That code is wrong. It stands at the desk, where `vigie pair` was run."
+        };
+        self.post_to_place(&heard.place, None, show::note(Level::Note, Rich::plain(words), vec![]));
+        HeardOutcome::Handled
+    }
+
+    fn let_in(&mut self, heard: &Heard, human: &HumanId) {
+        let bridge = heard.place.bridge.clone();
+        self.put(Row::Identity(IdentityRow {
+            bridge: bridge.clone(),
+            from: heard.from.clone(),
+            human: Some(human.clone()),
+            at: self.now,
+        }));
+        self.state.strangers.remove(&(bridge.clone(), heard.from.clone()));
+        self.journal(
+            "paired",
+            About { human: Some(human.clone()), ..About::default() },
+            json!({ "bridge": bridge, "from": heard.from }),
+        );
+        let name = self.state.name_of(human);
+        let role = self.state.rules.people.get(human).map_or(Role::Viewer, |person| person.role);
+        let words = match heard.room {
+            crate::bridge::Room::Direct => format!(
+                "You are {name} here, {}. Write [NAME] text to a session; /new NAME TEXT starts one, /help tells the rest.",
+                role_words(role)
+            ),
+            crate::bridge::Room::DirectThreads => format!(
+                "You are {name} here, {}. Each session gets a topic: what you write there goes to it. /new NAME TEXT starts one, /help tells the rest.",
+                role_words(role)
+            ),
+            crate::bridge::Room::Group => format!(
+                "This group is connected. It has no topics, so each message names its session; write [NAME] text to one. You are {name} here, {}.",
+                role_words(role)
+            ),
+            crate::bridge::Room::Forum => format!(
+                "This group is connected: each session gets a topic, and what you write there goes to it. You are {name} here, {}.",
+                role_words(role)
+            ),
+        };
+        self.post_to_place(&heard.place, None, show::note(Level::Note, Rich::plain(words), vec![]));
+        self.open_chat(heard, human);
+    }
+}
+
+/// A message that may be a code.
+struct Typed {
+    code: Option<PairingCode>,
+    asked: Asked,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// `/pair CODE`, `/start CODE`.
+    ByCommand,
+    /// The bare code.
+    Plainly,
+}
+
+impl Typed {
+    fn read(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        match word.to_ascii_lowercase().as_str() {
+            "/pair" => Some(Self { code: PairingCode::parse(rest), asked: Asked::ByCommand }),
+            // A bare /start is how a chat with a bot begins.
+            "/start" if !rest.trim().is_empty() => {
+                Some(Self { code: PairingCode::parse(rest), asked: Asked::ByCommand })
+            }
+            _ => PairingCode::parse(text)
+                .map(|code| Self { code: Some(code), asked: Asked::Plainly }),
+        }
+    }
+}
+
+fn role_words(role: Role) -> &'static str {
+    match role {
+        Role::Owner => "and may do everything",
+        Role::Approver => "and may write and answer what waits",
+        Role::Talker => "and may write to sessions, not approve",
+        Role::Viewer => "and may look",
+    }
+}
+
+impl State {
+    pub(super) fn people(&self) -> People {
+        let view = |bridge: &BridgeName, id: &str, since| {
+            let human = self.human_of(bridge, id)?;
+            let person = self.rules.people.get(&human)?;
+            Some(IdentityView {
+                bridge: bridge.clone(),
+                id: id.into(),
+                name: person.name.clone(),
+                role: person.role,
+                human,
+                since,
+            })
+        };
+        let configured =
+            self.rules.identities.keys().filter(|key| !self.identities.contains_key(key));
+        let mut identities: Vec<_> = configured
+            .filter_map(|(bridge, id)| view(bridge, id, None))
+            .chain(
+                self.identities
+                    .values()
+                    .filter_map(|row| view(&row.bridge, &row.from, Some(row.at))),
+            )
+            .collect();
+        identities.sort_by(|a, b| (&a.bridge, &a.id).cmp(&(&b.bridge, &b.id)));
+        let chats =
+            self.chats.values().filter(|row| row.state != ChatState::Left).cloned().collect();
+        People { identities, chats }
+    }
+
+    pub(super) fn bridge_views(&self) -> Vec<BridgeView> {
+        let mut names: Vec<_> =
+            self.rules.limits.keys().map(|(bridge, _)| bridge.clone()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let hearing = self.hearing();
+        names
+            .into_iter()
+            .map(|name| {
+                let known = self.health.get(&name);
+                let shut = self.chats.values().find_map(|row| match &row.state {
+                    ChatState::Shut { reason, .. } if row.bridge == name => {
+                        Some(format!("chat {}: {reason}", row.chat))
+                    }
+                    ChatState::Shut { .. } | ChatState::Open | ChatState::Left => None,
+                });
+                BridgeView {
+                    heard: known.and_then(|hearing| hearing.health.heard),
+                    trouble: known.and_then(|hearing| hearing.health.trouble.clone()).or(shut),
+                    chats: hearing.iter().filter(|chat| chat.bridge == name).count(),
+                    pending: self.deliveries.values().filter(|d| d.to.bridge == name).count(),
+                    name,
+                }
+            })
+            .collect()
+    }
+}
