@@ -101,6 +101,7 @@ async fn a_bot_fetches_what_people_send() {
         let part = &update["message"][kind.field()];
         let id = part["file_id"].as_str().or_else(|| part[1]["file_id"].as_str()).unwrap();
         let file = ok(&emulator, "getFile", json!({"file_id": id})).await;
+        assert_eq!(file["file_size"], name.len());
         let path = format!("/file/bot{}/{}", emulator.token(), file["file_path"].as_str().unwrap());
         let reply = get(&emulator.url(), &path).await.unwrap();
         assert_eq!(reply.body, name.as_bytes());
