@@ -151,10 +151,7 @@ async fn glance(
 ) -> Result<Glance, SayError> {
     let reply_markup = parcel.keyboard().cloned();
     let same = EditMessageReplyMarkup { chat_id: parcel.chat(), message_id, reply_markup };
-    let error = match bridge.api.call(&same).await {
-        Ok(_) => return Ok(Glance::Ours),
-        Err(error) => error,
-    };
+    let Err(error) = bridge.api.call(&same).await else { return Ok(Glance::Ours) };
     match error.refusal() {
         Some(Refusal::NotModified) => Ok(Glance::Ours),
         Some(Refusal::CannotEdit) => Ok(Glance::Anothers),

@@ -304,7 +304,7 @@ mod tests {
     use super::*;
     use chrono::TimeDelta;
 
-    const CHAT: TgChat = TgChat(-100_7);
+    const CHAT: TgChat = TgChat(-1_007);
 
     fn now() -> Timestamp {
         Timestamp::from_timestamp(1_796_000_000, 0).unwrap()
