@@ -1,6 +1,7 @@
 //! Builds every part and joins them; the only file that knows all.
 
 use std::{
+    collections::HashMap,
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read as _, Seek as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
@@ -10,20 +11,23 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
-use vigie_core::{bridge::Bridge, command::Refusal, decide::Effect, route::BadPrefix};
+use vigie_core::{
+    bridge::Bridge, command::Refusal, decide::Effect, id::BridgeName, route::BadPrefix,
+};
 use vigie_phone::{OpenError, PhoneBridge};
 
 use crate::{
+    bridges::{self, Bridges, Invite},
     clock::Clock,
-    config::{Config, OnOff, Surroundings},
+    config::{Config, Surroundings},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
-    looking::Looking,
     outbox::{Outbox, Sending},
     rules::rules,
-    sessions::{Ground, Sessions},
+    sessions::{self, Ground, Sessions},
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
+    watch,
     web::{self, Boxed, Outside, PhoneMount, Started, shapes},
 };
 
@@ -96,23 +100,21 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let config = Arc::new(config);
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
-    let phone = open_phone(&data, &clock, &tasks)?;
-    let phone = Some(phone).filter(|_| config.phone.enabled == OnOff::On);
-    let bridges: Vec<Arc<dyn Bridge>> =
-        phone.iter().map(|phone| phone.clone() as Arc<dyn Bridge>).collect();
+    let Bridges { all: bridges, phone, invites } = bridges::open(&config, &data, &clock, &tasks)?;
     let ground = Ground { config: config.clone(), data: data.clone(), binary };
+    sessions::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
         move |hub: Hub| -> Box<dyn Hands> {
             let outbox = Outbox::start(&tasks, &bridges, &hub);
-            let looking = Looking::new(ground.clone(), tasks.clone(), hub.clone());
-            Box::new(Reach { outbox, looking, sessions: Sessions::new(ground, tasks, hub) })
+            Box::new(Reach { outbox, sessions: Sessions::new(ground, tasks, hub) })
         }
     };
     let all_rules = rules(&config, &bridges)?;
     let seed = rand::random();
     let (hub, health) =
         hub::start(&tasks, store.clone(), all_rules, clock.clone(), seed, hands).await?;
+    watch::start(&tasks, &bridges, &hub);
     for bridge in bridges {
         let hub = hub.clone();
         tasks.start("hear", move |stop| hear(bridge, hub, stop));
@@ -120,7 +122,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     if let Some(phone) = phone.clone() {
         tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
-    let outside = outside(&hub, &store, ground, phone.as_ref());
+    let outside = outside(&hub, &store, ground, phone.as_ref(), invites);
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
     info!(address = %started.listening, "Vigie runs");
@@ -144,7 +146,6 @@ impl Daemon {
 struct Reach {
     outbox: Outbox,
     sessions: Sessions,
-    looking: Looking,
 }
 
 impl Hands for Reach {
@@ -162,7 +163,7 @@ impl Hands for Reach {
                 self.sessions.acknowledge(session, run, seq);
             }
             Effect::Look { session, at, files, place } => {
-                self.looking.look(*session, at, files, place);
+                self.sessions.look(*session, at, files, place);
             }
         }
     }
@@ -206,17 +207,6 @@ fn make_projects(config: &Config, data: &Path) -> Result<(), DaemonError> {
     Ok(())
 }
 
-fn open_phone(data: &Path, clock: &Clock, tasks: &Tasks) -> Result<Arc<PhoneBridge>, OpenError> {
-    let clock = clock.clone();
-    let options = vigie_phone::Options {
-        clock: Arc::new(move || clock.now()),
-        retry: vigie_phone::Retry::default(),
-        stop: tasks.stopping(),
-        links: Vec::new(),
-    };
-    PhoneBridge::open(&data.join("phone.db"), options)
-}
-
 /// Tells open pages when we cannot write: no message could, since it would have to be written.
 async fn tell_health(phone: Arc<PhoneBridge>, mut health: Health, stop: CancellationToken) {
     loop {
@@ -242,7 +232,14 @@ async fn hear(bridge: Arc<dyn Bridge>, hub: Hub, stop: CancellationToken) {
     }
 }
 
-fn outside(hub: &Hub, store: &Store, ground: Ground, phone: Option<&Arc<PhoneBridge>>) -> Outside {
+fn outside(
+    hub: &Hub,
+    store: &Store,
+    ground: Ground,
+    phone: Option<&Arc<PhoneBridge>>,
+    invites: Vec<(BridgeName, Invite)>,
+) -> Outside {
+    let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
     let events = store.clone();
     Outside {
         hub: hub.clone(),
@@ -257,6 +254,10 @@ fn outside(hub: &Hub, store: &Store, ground: Ground, phone: Option<&Arc<PhoneBri
                 let picture = client::screen(&folder).await.map_err(|error| error.to_string())?;
                 Ok(picture.lines)
             }) as Boxed<_>
+        }),
+        invite: Arc::new(move |bridge| {
+            let invite = invites.get(bridge).cloned();
+            Box::pin(async move { invite?().await }) as Boxed<_>
         }),
         inside_a_session: ancestry::may_be_an_agents,
         phone: phone.map(|phone| PhoneMount {

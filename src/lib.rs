@@ -1,6 +1,7 @@
 //! The daemon as a library, so that tests run it in-process.
 
 pub mod agents;
+pub mod bridges;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -8,11 +9,11 @@ pub mod daemon;
 pub mod doctor;
 pub mod hold;
 pub mod hub;
-pub mod looking;
 pub mod looks;
 pub mod outbox;
 pub mod rules;
 pub mod sessions;
 pub mod store;
 pub mod tasks;
+pub mod watch;
 pub mod web;

@@ -5,27 +5,26 @@ use std::sync::Arc;
 use vigie_core::{
     answer::Words,
     bridge::{Bridge, Limits, Room},
-    id::{BridgeName, ChatId},
+    id::{BridgeName, ChatId, HumanId},
     route::{BadPrefix, StoryPattern},
-    state::{Chat, Person, Project, Rules, Strangers, WorktreeRule},
+    state::{Chat, Person, Project, Rules, WorktreeRule},
 };
 
-use crate::config::{self, Config, Language, OnOff, WorktreeMode};
+use crate::{
+    bridges::TELEGRAM,
+    config::{self, Config, Language, OnOff, WorktreeMode},
+};
 
 /// Everything the core must know of `config` and the bridges that run.
 ///
 /// # Errors
 /// A story prefix that is none; the configuration's own check should have said so before.
 pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadPrefix> {
-    let phone = BridgeName::new(vigie_phone::NAME);
-    let on_phone = config.humans.iter().filter(|human| human.phone == OnOff::On);
     let languages: Vec<_> =
         config.routing.languages.iter().map(|language| tag(*language)).collect();
     Ok(Rules {
         people: config.humans.iter().map(|human| (human.id.clone(), person(human))).collect(),
-        identities: on_phone
-            .map(|human| ((phone.clone(), human.id.to_string()), human.id.clone()))
-            .collect(),
+        identities: config.humans.iter().flat_map(identities).collect(),
         projects: config.projects.iter().map(project).collect(),
         agents: config.agents.iter().map(|agent| agent.name.clone()).collect(),
         pattern: match config.routing.stories.as_slice() {
@@ -36,12 +35,20 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         gate_deadline: TimeDelta::from_std(config.gates.deadline).unwrap_or(TimeDelta::MAX),
         chats: bridges.iter().filter_map(|bridge| fixed_chat(bridge.as_ref())).collect(),
         limits: bridges.iter().flat_map(|bridge| limits(bridge.as_ref())).collect(),
-        strangers: Strangers::Answered,
+        strangers: config.access.strangers,
     })
 }
 
 fn person(human: &config::Human) -> Person {
     Person { name: human.name.clone(), role: human.role }
+}
+
+/// Who they are on which service, as far as the configuration says so.
+fn identities(human: &config::Human) -> impl Iterator<Item = ((BridgeName, String), HumanId)> {
+    let phone = (human.phone == OnOff::On)
+        .then(|| (BridgeName::new(vigie_phone::NAME), human.id.to_string()));
+    let telegram = human.telegram.map(|number| (BridgeName::new(TELEGRAM), number.to_string()));
+    phone.into_iter().chain(telegram).map(|known| (known, human.id.clone()))
 }
 
 fn project(project: &config::Project) -> Project {

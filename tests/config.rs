@@ -1,7 +1,7 @@
 //! What a person reads when the configuration is wrong, and what holds without one.
 
 use std::path::PathBuf;
-use vigie::config::{Config, OnOff, Role, Surroundings, WorktreeMode};
+use vigie::config::{Config, LongAnswers, OnOff, Role, Strangers, Surroundings, WorktreeMode};
 
 fn around() -> Surroundings {
     Surroundings {
@@ -118,7 +118,7 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
-      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone.
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access.
     "#);
 }
 
@@ -281,4 +281,114 @@ fn columns_count_characters_not_bytes() {
     let error = Config::parse(text, &around()).unwrap_err();
     assert_eq!((error.problems[0].line, error.problems[0].column), (6, 9));
     assert!(error.to_string().contains("        ^^^^^^^\n"), "{error}");
+}
+
+#[cfg(feature = "telegram")]
+#[test]
+fn telegram_is_switched_on_and_told_its_ways() {
+    let config = read(
+        r#"
+        [[human]]
+        id = "ines"
+        role = "owner"
+        telegram = 1001
+
+        [telegram]
+        enabled = true
+        token_file = "~/keys/bot"
+        api = "http://127.0.0.1:8081/"
+        long_answers = "document"
+
+        [access]
+        strangers = "ignore"
+        "#,
+    );
+    assert_eq!(config.humans[0].telegram, Some(1001));
+    assert_eq!(config.telegram.enabled, OnOff::On);
+    assert_eq!(config.telegram.token_file, PathBuf::from("/home/ines/keys/bot"));
+    assert_eq!(config.telegram.api, "http://127.0.0.1:8081");
+    assert_eq!(config.telegram.long_answers, LongAnswers::Document);
+    assert_eq!(config.access.strangers, Strangers::Ignored);
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+}
+
+#[cfg(feature = "telegram")]
+#[test]
+fn a_token_that_would_travel_in_the_clear_is_worth_a_word() {
+    let config = read("[telegram]\nenabled = true\napi = \"http://bots.example.org\"\n");
+    assert!(config.warnings[0].contains("without encryption"), "{:?}", config.warnings);
+}
+
+#[cfg(not(feature = "telegram"))]
+#[test]
+fn telegram_is_refused_by_a_program_that_was_built_without_it() {
+    insta::assert_snapshot!(explain("[telegram]\nenabled = true\n"), @r"
+    config.toml:2:11: this Vigie was built without Telegram
+      | enabled = true
+      |           ^^^^
+      Build it with `--features telegram`, or set `enabled = false`.
+    ");
+    read("[telegram]\nenabled = false\n");
+}
+
+#[test]
+fn what_is_set_wrong_for_telegram_is_said() {
+    let text = r#"
+[[human]]
+id = "ines"
+role = "owner"
+telegram = 1001
+
+[[human]]
+id = "tomas"
+telegram = 1001
+
+[[human]]
+id = "lena"
+telegram = -1001234567890
+
+[telegram]
+token_file = "telegram.token"
+api = "https://api.telegram.org/bot123456:TEST-TOKEN"
+long_answers = "doc"
+token = "123456:TEST-TOKEN"
+
+[access]
+strangers = "shout"
+"#;
+    insta::assert_snapshot!(explain(text), @r#"
+    config.toml:9:12: 1001 is there twice
+      | telegram = 1001
+      |            ^^^^
+
+    config.toml:13:12: -1001234567890 is nobody's number on Telegram
+      | telegram = -1001234567890
+      |            ^^^^^^^^^^^^^^
+      It is a person's own number, above zero. `vigie pair` needs none.
+
+    config.toml:16:14: `telegram.token` is not absolute
+      | token_file = "telegram.token"
+      |              ^^^^^^^^^^^^^^^^
+      Write an absolute path, or one that begins with `~/`.
+
+    config.toml:17:7: `https://api.telegram.org/bot123456:**********` is no address of a Bot API
+      | api = "https://api.telegram.org/bot123456:**********"
+      |       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      Write https:// and the host of your Bot API server, without `/bot` and the token: https://api.telegram.org.
+
+    config.toml:18:16: `doc` is not possible here
+      | long_answers = "doc"
+      |                ^^^^^
+      Possible: parts, document.
+
+    config.toml:19:1: [telegram] has no key `token`
+      | token = "123456:**********"
+      | ^^^^^
+      Keys: enabled, token_file, api, long_answers.
+
+    config.toml:22:13: `shout` is not possible here
+      | strangers = "shout"
+      |             ^^^^^^^
+      Possible: answer, ignore.
+    "#);
 }

@@ -18,12 +18,18 @@ use vigie::{
     web::{
         self, Caller, Outside, Parts, PhoneMount,
         client::{Client, ClientError},
-        shapes::{Done, Event, LinkShape, LoginShape, NewLink, StatusShape},
+        shapes::{
+            Done, Event, LinkShape, LoginShape, NewLink, NewPairing, PairingShape, PeopleShape,
+            StatusShape,
+        },
     },
 };
 use vigie_core::{
     Timestamp,
-    command::{Command, Refusal, Reply, Status},
+    bridge::Room,
+    command::{BridgeView, Command, People, Refusal, Reply, Status},
+    id::{BridgeName, ChatId, HumanId, PairingCode},
+    state::{ChatRow, ChatState},
 };
 
 /// A web part with a hub that answers what a test needs.
@@ -75,6 +81,10 @@ impl Home {
             events: Arc::new(|after, most| Box::pin(async move { Ok(events(after, most)) })),
             folder: Arc::new(|_| "/nowhere".into()),
             screen: Arc::new(|_| Box::pin(async { Err("nobody draws it".into()) })),
+            invite: Arc::new(|bridge| {
+                let link = format!("https://{bridge}.example.org/quay_bot");
+                Box::pin(async move { Some(link) })
+            }),
             inside_a_session,
             phone: Some(phone()),
         };
@@ -153,13 +163,42 @@ fn hub(tasks: &Tasks) -> Hub {
                     waiting: Vec::new(),
                     pending_deliveries: 1,
                     failed_deliveries: Vec::new(),
-                    bridges: Vec::new(),
+                    bridges: vec![BridgeView {
+                        name: BridgeName::new("crows"),
+                        heard: None,
+                        trouble: Some("they sleep".into()),
+                        chats: 2,
+                        pending: 1,
+                    }],
                     problems: Vec::new(),
                 })),
                 Command::Sessions => Ok(Reply::Sessions(Vec::new())),
                 Command::Stop { session } => Ok(Reply::Done {
                     words: format!("{session} by {} over {}", request.by, request.via),
                 }),
+                Command::Pair { human, code } => Ok(Reply::Pairing {
+                    code,
+                    human: human.map_or(request.by, HumanId::new),
+                    name: "Inès Caradec".into(),
+                    until: Timestamp::default(),
+                    bridges: vec![BridgeName::new("crows")],
+                }),
+                Command::People => Ok(Reply::People(People {
+                    identities: Vec::new(),
+                    chats: vec![ChatRow {
+                        bridge: BridgeName::new("crows"),
+                        chat: ChatId::new("-7"),
+                        room: Room::Forum,
+                        by: HumanId::new("ines"),
+                        state: ChatState::Shut {
+                            reason: "thrown out".into(),
+                            since: Timestamp::default(),
+                        },
+                    }],
+                })),
+                Command::Unpair { bridge, id } => {
+                    Ok(Reply::Done { words: format!("{id}@{bridge}") })
+                }
                 other => Err(Refusal::BadName(format!("{other:?}"))),
             };
             let _ = answer.send(reply);
@@ -376,7 +415,7 @@ async fn a_role_bounds_what_a_login_may_do() {
 async fn the_web_does_not_let_people_in_or_stop_vigie() {
     let home = Home::start().await;
     let cookie = home.sign_in("ines").await;
-    for path in ["/api/v1/links", "/api/v1/down"] {
+    for path in ["/api/v1/links", "/api/v1/pair", "/api/v1/down"] {
         let request = Request::post(path)
             .header(header::HOST, home.at.to_string())
             .header(header::ORIGIN, home.origin())
@@ -395,6 +434,39 @@ async fn the_desk_speaks_as_the_owner() {
     assert_eq!((status.pending_deliveries, status.daemon.pid), (1, std::process::id()));
     let done: Done = home.desk().post("/sessions/PD-285/stop", &json!({})).await.unwrap();
     assert_eq!(done.words, "PD-285 by ines over the command line");
+}
+
+#[tokio::test]
+async fn the_desk_gives_codes_that_nobody_could_guess() {
+    let home = Home::start().await;
+    let mut codes = Vec::new();
+    for _ in 0..3 {
+        let new = NewPairing { human: Some("tomas".into()) };
+        let pairing: PairingShape = home.desk().post("/pair", &new).await.unwrap();
+        assert_eq!(pairing.human, "tomas");
+        let service = &pairing.services[0];
+        assert_eq!(service.link.as_deref(), Some("https://crows.example.org/quay_bot"));
+        assert_eq!(service.trouble.as_deref(), Some("they sleep"));
+        assert!(PairingCode::parse(&pairing.code).is_some(), "{}", pairing.code);
+        codes.push(pairing.code);
+    }
+    codes.dedup();
+    assert_eq!(codes.len(), 3, "{codes:?}");
+    let unnamed: PairingShape = home.desk().post("/pair", &json!({})).await.unwrap();
+    assert_eq!(unnamed.human, "ines", "whoever asks");
+}
+
+#[tokio::test]
+async fn the_desk_sees_who_is_heard_and_takes_it_back() {
+    let home = Home::start().await;
+    let people: Value = home.desk().get("/people").await.unwrap();
+    let chat = json!({ "bridge": "crows", "chat": "-7", "room": "forum", "by": "ines", "shut": "thrown out" });
+    assert_eq!(people, json!({ "identities": [], "chats": [chat] }));
+    let _: PeopleShape = serde_json::from_value(people).unwrap();
+    let done: Done = home.desk().delete("/people/crows/-7").await.unwrap();
+    assert_eq!(done.words, "-7@crows");
+    let status: StatusShape = home.desk().get("/status").await.unwrap();
+    assert_eq!(status.bridges[0].trouble.as_deref(), Some("they sleep"));
 }
 
 #[tokio::test]

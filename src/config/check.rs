@@ -10,21 +10,32 @@ use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
-use vigie_core::id::{AgentName, HumanId, ProjectName};
+use vigie_core::id::{AgentName, ProjectName};
 
 use super::{
-    Agent, Config, ConfigError, Gates, Human, Language, OnOff, Phone, Problem, Project, Recording,
-    Role, Routing, Surroundings, Web, WorktreeMode, defaults, keys,
+    Agent, Config, ConfigError, Gates, Language, OnOff, Phone, Problem, Project, Recording,
+    Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, HumanRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, Text, WebRow,
+        AgentRow, GatesRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow, Text,
+        WebRow,
     },
     values,
 };
 use crate::agents::AgentKind;
 
-const TABLES: [&str; 8] =
-    ["web", "human", "project", "agent", "routing", "gates", "recording", "phone"];
+const TABLES: [&str; 10] = [
+    "web",
+    "human",
+    "project",
+    "agent",
+    "routing",
+    "gates",
+    "recording",
+    "phone",
+    "telegram",
+    "access",
+];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
 const PERMISSION_MODES: [&str; 6] =
@@ -49,14 +60,14 @@ pub(super) fn parse(text: &str, file: &Path, around: &Surroundings) -> Result<Co
     Err(ConfigError::new(file, check.problems))
 }
 
-struct Check<'a> {
+pub(super) struct Check<'a> {
     text: &'a str,
-    around: &'a Surroundings,
+    pub(super) around: &'a Surroundings,
     problems: Vec<Problem>,
 }
 
 /// One table of a list, and where it stands.
-type Row<T> = (Range<usize>, T);
+pub(super) type Row<T> = (Range<usize>, T);
 
 impl Check<'_> {
     fn document(&mut self, document: DeTable<'_>) -> Config {
@@ -88,6 +99,16 @@ impl Check<'_> {
                 "phone" => {
                     config.phone = self.one(value, "[phone]", Self::phone).unwrap_or(config.phone);
                 }
+                "telegram" => {
+                    let row: Option<TelegramRow> = self.row(value, "[telegram]");
+                    if let Some(row) = row {
+                        config.telegram = self.telegram(row, &mut config.warnings);
+                    }
+                }
+                "access" => {
+                    config.access =
+                        self.one(value, "[access]", Self::access).unwrap_or(config.access);
+                }
                 other => {
                     let hint = nearest(other, &TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
@@ -99,7 +120,7 @@ impl Check<'_> {
         config
     }
 
-    fn add(&mut self, span: Range<usize>, words: String, hint: Option<String>) {
+    pub(super) fn add(&mut self, span: Range<usize>, words: String, hint: Option<String>) {
         self.problems.push(Problem::new(self.text, span, words, hint));
     }
 
@@ -171,7 +192,7 @@ impl Check<'_> {
     }
 
     /// The value of `key`, which must be there.
-    fn needed(
+    pub(super) fn needed(
         &mut self,
         row: &Range<usize>,
         table: &str,
@@ -185,7 +206,7 @@ impl Check<'_> {
     }
 
     /// Reads a value with `read`, or says what was expected.
-    fn read<V>(
+    pub(super) fn read<V>(
         &mut self,
         value: &Spanned<String>,
         read: fn(&str) -> Option<V>,
@@ -201,7 +222,11 @@ impl Check<'_> {
     }
 
     /// Reads one word out of a few.
-    fn choice<V: Copy>(&mut self, value: &Spanned<String>, of: &[(&str, V)]) -> Option<V> {
+    pub(super) fn choice<V: Copy>(
+        &mut self,
+        value: &Spanned<String>,
+        of: &[(&str, V)],
+    ) -> Option<V> {
         let word = value.get_ref();
         let found = of.iter().find(|(name, _)| name == word).map(|(_, value)| *value);
         if found.is_none() {
@@ -213,7 +238,7 @@ impl Check<'_> {
     }
 
     /// A short name that nobody before it in the list has.
-    fn name(&mut self, name: &Spanned<String>, taken: &mut Vec<String>) -> String {
+    pub(super) fn name(&mut self, name: &Spanned<String>, taken: &mut Vec<String>) -> String {
         let text = name.get_ref();
         let fits =
             text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c));
@@ -249,29 +274,6 @@ impl Check<'_> {
         let hint = "Write http:// or https://, the host and perhaps a port; nothing after it.";
         let url = row.url.and_then(|text| self.read(&text, values::public_url, "no address", hint));
         Web { listen, hosts, url }
-    }
-
-    fn humans(&mut self, rows: Vec<Row<HumanRow>>, humans: &mut Vec<Human>) {
-        let first = rows.first().map(|(span, _)| span.clone());
-        let mut taken = Vec::new();
-        let mut read = Vec::new();
-        for (span, row) in rows {
-            let Some(id) = self.needed(&span, "[[human]]", "id", row.id) else { continue };
-            let id = self.name(&id, &mut taken);
-            let role = row.role.map_or(Some(Role::Talker), |role| self.choice(&role, &ROLES));
-            read.push(Human {
-                name: row.name.unwrap_or_else(|| id.clone()),
-                id: HumanId::new(id),
-                role: role.unwrap_or(Role::Owner),
-                phone: on_off(row.phone.unwrap_or(true)),
-            });
-        }
-        if read.iter().any(|human| human.role == Role::Owner) {
-            *humans = read;
-        } else if let Some(first) = first {
-            let hint = "Give one of them `role = \"owner\"`.".to_owned();
-            self.add(first, "no [[human]] is an owner".into(), Some(hint));
-        }
     }
 
     /// Adds to the built-in agents; one of the same name takes its place.
@@ -422,13 +424,6 @@ impl Check<'_> {
     }
 }
 
-const ROLES: [(&str, Role); 4] = [
-    ("owner", Role::Owner),
-    ("approver", Role::Approver),
-    ("talker", Role::Talker),
-    ("viewer", Role::Viewer),
-];
-
 const KINDS: [(&str, AgentKind); 3] =
     [("claude", AgentKind::Claude), ("shell", AgentKind::Shell), ("demo", AgentKind::Demo)];
 
@@ -437,17 +432,20 @@ const WORKTREES: [(&str, WorktreeMode); 2] =
 
 const LANGUAGES: [(&str, Language); 2] = [("en", Language::English), ("fr", Language::French)];
 
-fn on_off(on: bool) -> OnOff {
+pub(super) fn on_off(on: bool) -> OnOff {
     if on { OnOff::On } else { OnOff::Off }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::rows::{AccessRow, HumanRow},
+        *,
+    };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 8] = [
+        let tables: [(&str, &[&str]); 10] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -456,6 +454,8 @@ mod tests {
             ("gates", keys::of::<GatesRow>()),
             ("recording", keys::of::<RecordingRow>()),
             ("phone", keys::of::<PhoneRow>()),
+            ("telegram", keys::of::<TelegramRow>()),
+            ("access", keys::of::<AccessRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

@@ -9,8 +9,8 @@ use std::{
 use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
-    Agent, Config, Gates, Human, Language, OnOff, Phone, Project, Recording, Role, Routing,
-    Surroundings, Web, WorktreeMode,
+    Access, Agent, Config, Gates, Human, Language, LongAnswers, OnOff, Phone, Project, Recording,
+    Role, Routing, Strangers, Surroundings, Telegram, Web, WorktreeMode,
 };
 use crate::agents::AgentKind;
 
@@ -34,6 +34,8 @@ pub(super) fn config(around: &Surroundings) -> Config {
         gates: Gates { deadline: LONGEST_DEADLINE },
         recording: Recording { limit: RECORDING_LIMIT },
         phone: Phone { enabled: OnOff::On },
+        telegram: telegram(around),
+        access: Access { strangers: Strangers::Answered },
         warnings: Vec::new(),
     }
 }
@@ -48,6 +50,16 @@ fn owner(around: &Surroundings) -> Human {
         name: around.user.clone(),
         role: Role::Owner,
         phone: OnOff::On,
+        telegram: None,
+    }
+}
+
+pub(super) fn telegram(around: &Surroundings) -> Telegram {
+    Telegram {
+        enabled: OnOff::Off,
+        token_file: around.data.join("telegram.token"),
+        api: "https://api.telegram.org".into(),
+        long_answers: LongAnswers::Parts,
     }
 }
 

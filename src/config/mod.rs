@@ -1,5 +1,6 @@
 //! TOML → checked [`Config`]. Nothing behind this module checks a setting again.
 
+mod access;
 mod check;
 mod defaults;
 mod keys;
@@ -11,7 +12,7 @@ mod values;
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
 pub use problem::{ConfigError, Problem};
-pub use vigie_core::state::Role;
+pub use vigie_core::state::{Role, Strangers};
 
 use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
 use vigie_core::id::{AgentName, HumanId, ProjectName};
@@ -33,6 +34,8 @@ pub struct Config {
     pub gates: Gates,
     pub recording: Recording,
     pub phone: Phone,
+    pub telegram: Telegram,
+    pub access: Access,
     /// What is allowed and still worth a word at the start, each a sentence.
     pub warnings: Vec<String>,
 }
@@ -67,6 +70,8 @@ pub struct Human {
     pub role: Role,
     /// Whether they get the phone page.
     pub phone: OnOff,
+    /// Their number on Telegram, when it stands here instead of coming from a code.
+    pub telegram: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +138,30 @@ pub struct Recording {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phone {
     pub enabled: OnOff,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Telegram {
+    pub enabled: OnOff,
+    /// The bot's token lies in there, and nothing else.
+    pub token_file: PathBuf,
+    /// Where the Bot API is: `http(s)://`, a host and perhaps a port and a path.
+    pub api: String,
+    pub long_answers: LongAnswers,
+}
+
+/// What becomes of an answer that fits no single message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LongAnswers {
+    /// A few messages, and a document only when they would be too many.
+    Parts,
+    /// The beginning, and the whole as a document.
+    Document,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    pub strangers: Strangers,
 }
 
 impl std::fmt::Display for PublicUrl {

@@ -49,9 +49,9 @@ impl Problem {
         Self {
             line: text[..start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
-            words,
+            words: hidden(words),
             hint,
-            excerpt: text[line_start..line_end].trim_end().into(),
+            excerpt: hidden(text[line_start..line_end].trim_end().into()),
             marked: text[start..end.min(line_end)].chars().count().max(1),
         }
     }
@@ -86,6 +86,36 @@ impl std::error::Error for ConfigError {
     }
 }
 
+/// `text` with stars, as many as there were characters, where a bot's token may stand: who puts one
+/// into this file by mistake must not find it in a log as well.
+fn hidden(text: String) -> String {
+    if !text.contains(':') {
+        return text;
+    }
+    let inside = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let mut shown = String::new();
+    for piece in text.split_inclusive(|c: char| !inside(c)) {
+        let word = piece.trim_end_matches(|c: char| !inside(c));
+        let number = shown.trim_end_matches(':').rsplit(|c: char| !inside(c)).next();
+        let number = number.unwrap_or_default().trim_start_matches("bot");
+        let follows_a_number = shown.ends_with(':')
+            && number.len() >= SHORTEST_BOT
+            && number.bytes().all(|b| b.is_ascii_digit());
+        if follows_a_number && word.len() >= SHORTEST_SECRET {
+            shown.push_str(&"*".repeat(word.len()));
+            shown.push_str(&piece[word.len()..]);
+        } else {
+            shown.push_str(piece);
+        }
+    }
+    shown
+}
+
+/// A port or a time has fewer digits than a bot's number.
+const SHORTEST_BOT: usize = 6;
+/// Today's have 35 characters; a test server's fewer.
+const SHORTEST_SECRET: usize = 5;
+
 /// "Did you mean …? Known: …" for a word that is not among `known`.
 pub(super) fn nearest(word: &str, known: &[&str], what: &str) -> Option<String> {
     let list = (!known.is_empty()).then(|| format!("{what}: {}.", known.join(", ")))?;
@@ -94,4 +124,22 @@ pub(super) fn nearest(word: &str, known: &[&str], what: &str) -> Option<String> 
         Some(near) => format!("Did you mean `{near}`? {list}"),
         None => list,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_starred_out_and_nothing_else_is() {
+        for (text, shown) in [
+            (r#"token = "123456:TEST-TOKEN""#, r#"token = "123456:**********""#),
+            ("https://a/bot123456:AA_b-c/getMe", "https://a/bot123456:******/getMe"),
+            ("127.0.0.1:7285 at 12:30:15, é:x", "127.0.0.1:7285 at 12:30:15, é:x"),
+            ("123456:TEST-TOKEN:x", "123456:**********:x"),
+            ("", ""),
+        ] {
+            assert_eq!(hidden(text.into()), shown);
+        }
+    }
 }

@@ -24,6 +24,7 @@ pub(super) struct HumanRow {
     pub name: Option<String>,
     pub role: Text,
     pub phone: Option<bool>,
+    pub telegram: Option<Spanned<i64>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -70,4 +71,19 @@ pub(super) struct RecordingRow {
 #[serde(deny_unknown_fields)]
 pub(super) struct PhoneRow {
     pub enabled: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TelegramRow {
+    pub enabled: Option<Spanned<bool>>,
+    pub token_file: Text,
+    pub api: Text,
+    pub long_answers: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AccessRow {
+    pub strangers: Text,
 }

@@ -60,6 +60,21 @@ pub(super) fn public_url(text: &str) -> Option<PublicUrl> {
     (host(name) && port_fits).then_some(PublicUrl { scheme, authority })
 }
 
+/// Where a Bot API is: as [`public_url`], and perhaps a path. Without the `/` at its end.
+pub(super) fn api_url(text: &str) -> Option<String> {
+    let after_scheme = text.find("://")? + 3;
+    let path_at = text[after_scheme..].find('/').map_or(text.len(), |at| after_scheme + at);
+    let (origin, path) = text.split_at(path_at);
+    let path = path.trim_end_matches('/');
+    let segment = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with("bot")
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    };
+    let fits = path.is_empty() || path[1..].split('/').all(segment);
+    fits.then(|| public_url(origin).map(|url| format!("{url}{path}")))?
+}
+
 /// A host as it stands in a `Host` header without its port: a name, an IPv4 address, or an IPv6
 /// address in brackets.
 pub(super) fn host(text: &str) -> bool {
@@ -94,6 +109,22 @@ mod tests {
         assert_eq!(size("2GiB"), Some(2 << 30));
         for bad in ["64", "0 MiB", "MiB", "64 MB", "99999999999999 GiB"] {
             assert_eq!(size(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_address_of_a_bot_api_may_have_a_path_and_never_a_token() {
+        assert_eq!(api_url("https://api.telegram.org/").unwrap(), "https://api.telegram.org");
+        assert_eq!(api_url("http://127.0.0.1:8081/tg/").unwrap(), "http://127.0.0.1:8081/tg");
+        for bad in [
+            "api.telegram.org",
+            "https://",
+            "ftp://a",
+            "https://api.telegram.org/bot123456:TEST-TOKEN",
+            "https://a/x?y",
+            "https://ines:secret@a",
+        ] {
+            assert_eq!(api_url(bad), None, "{bad}");
         }
     }
 

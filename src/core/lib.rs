@@ -13,6 +13,7 @@ pub mod delivery;
 pub mod gate;
 pub mod id;
 pub mod ids;
+pub mod menu;
 pub mod nearest;
 pub mod prompt;
 pub mod risk;

@@ -3,7 +3,7 @@
 use axum::{Router, http::Extensions};
 use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
-use vigie_core::{command::Refusal, session::Session};
+use vigie_core::{command::Refusal, id::BridgeName, session::Session};
 
 use super::{Caller, shapes::Event};
 use crate::hub::Hub;
@@ -17,6 +17,9 @@ type ReadEvents = Arc<dyn Fn(u64, usize) -> Boxed<Result<Vec<Event>, Refusal>> +
 /// Asks a session's holder for its screen, top to bottom.
 type ReadScreen = Arc<dyn Fn(PathBuf) -> Boxed<Result<Vec<String>, String>> + Send + Sync>;
 
+/// Asks a chat service where people find us there.
+type AskInvite = Arc<dyn Fn(&BridgeName) -> Boxed<Option<String>> + Send + Sync>;
+
 #[derive(Clone)]
 pub struct Outside {
     pub hub: Hub,
@@ -26,6 +29,8 @@ pub struct Outside {
     /// The folder of the session's present run: its holder's socket and recording are in there.
     pub folder: Arc<dyn Fn(&Session) -> PathBuf + Send + Sync>,
     pub screen: ReadScreen,
+    /// The link under which people find us on a chat service, when that has one and says it.
+    pub invite: AskInvite,
     /// Whether a process runs inside an agent's session.
     pub inside_a_session: fn(u32) -> bool,
     pub phone: Option<PhoneMount>,

@@ -6,10 +6,12 @@ use serde_json::Value;
 use vigie_core::{
     Timestamp,
     agent::{Asked, PromptForm},
+    bridge::Room,
     bridge::{CardKind, Risk},
-    command::{SessionView, Status},
+    command::{BridgeView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState},
     session::{Ended, Life},
+    state::{ChatRow, ChatState, Role},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,6 +213,7 @@ pub struct StatusShape {
     pub waiting: Vec<GateShape>,
     pub pending_deliveries: usize,
     pub failed_deliveries: Vec<String>,
+    pub bridges: Vec<BridgeShape>,
     pub problems: Vec<String>,
 }
 
@@ -222,8 +225,29 @@ impl StatusShape {
             waiting: gates(&status.waiting, &status.sessions),
             pending_deliveries: status.pending_deliveries,
             failed_deliveries: status.failed_deliveries.clone(),
+            bridges: status.bridges.iter().map(BridgeShape::new).collect(),
             problems: status.problems.clone(),
         }
+    }
+}
+
+/// How a chat service does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BridgeShape {
+    pub name: String,
+    /// When it last told everything; `null` for one that cannot go deaf, or never did yet.
+    pub heard: Option<Timestamp>,
+    /// What is wrong and what to do; `null`: nothing.
+    pub trouble: Option<String>,
+    pub chats: usize,
+    /// What waits to be sent there.
+    pub pending: usize,
+}
+
+impl BridgeShape {
+    fn new(view: &BridgeView) -> Self {
+        let BridgeView { name, heard, trouble, chats, pending } = view.clone();
+        Self { name: name.to_string(), heard, trouble, chats, pending }
     }
 }
 
@@ -356,4 +380,98 @@ pub struct LoginShape {
     pub made: Timestamp,
     /// To the hour.
     pub seen: Timestamp,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewPairing {
+    /// Whom it lets in; who asks, when nobody is named.
+    pub human: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairingShape {
+    /// As people read it: two groups of four.
+    pub code: String,
+    /// Whom it lets in, by id.
+    pub human: String,
+    pub name: String,
+    pub until: Timestamp,
+    /// Where it can be typed.
+    pub services: Vec<ServiceShape>,
+}
+
+/// A chat service that takes codes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceShape {
+    pub bridge: String,
+    /// Where people find us there, when it is known.
+    pub link: Option<String>,
+    /// Why it will not hear the code now.
+    pub trouble: Option<String>,
+}
+
+/// Who is heard over chat services, and which chats hear of sessions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeopleShape {
+    pub identities: Vec<IdentityShape>,
+    pub chats: Vec<ChatShape>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdentityShape {
+    pub bridge: String,
+    /// The service's own id of the person.
+    pub id: String,
+    pub human: String,
+    pub name: String,
+    /// `owner`, `approver`, `talker` or `viewer`.
+    pub role: Role,
+    /// Since when; `null`: it stands in the configuration.
+    pub since: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatShape {
+    pub bridge: String,
+    /// The service's own id of the chat.
+    pub chat: String,
+    /// `direct`, `direct_threads`, `group` or `forum`.
+    pub room: Room,
+    /// Who opened it, by id.
+    pub by: String,
+    /// Why the service lets nothing in; `null`: it does.
+    pub shut: Option<String>,
+}
+
+impl PeopleShape {
+    pub fn new(people: &People) -> Self {
+        Self {
+            identities: people.identities.iter().map(IdentityShape::new).collect(),
+            chats: people.chats.iter().map(ChatShape::new).collect(),
+        }
+    }
+}
+
+impl IdentityShape {
+    fn new(view: &IdentityView) -> Self {
+        let IdentityView { bridge, id, human, name, role, since } = view.clone();
+        Self { bridge: bridge.to_string(), id, human: human.to_string(), name, role, since }
+    }
+}
+
+impl ChatShape {
+    fn new(row: &ChatRow) -> Self {
+        let shut = match &row.state {
+            ChatState::Open | ChatState::Left => None,
+            ChatState::Shut { reason, .. } => Some(reason.clone()),
+        };
+        Self {
+            bridge: row.bridge.to_string(),
+            chat: row.chat.to_string(),
+            room: row.room,
+            by: row.by.to_string(),
+            shut,
+        }
+    }
 }

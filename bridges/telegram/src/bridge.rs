@@ -87,6 +87,8 @@ pub struct TelegramBridge {
     pub(crate) commands: Vec<Menu>,
     pub(crate) store: Store,
     health: Mutex<Health>,
+    /// One hears at a time.
+    pub(crate) hearing: tokio::sync::Mutex<()>,
 }
 
 impl TelegramBridge {
@@ -104,6 +106,7 @@ impl TelegramBridge {
             parts: options.parts.unwrap_or(PARTS),
             commands: options.commands,
             health: Mutex::default(),
+            hearing: tokio::sync::Mutex::default(),
         }))
     }
 
@@ -129,6 +132,18 @@ impl TelegramBridge {
     }
 }
 
+/// What a chat of Telegram's takes; `parts` as in [`Options::parts`].
+pub fn limits(room: Room, parts: Option<usize>) -> Limits {
+    Limits {
+        repeats: Repeats::Shown,
+        files: Files::Taken,
+        budget: Some(if room.is_direct() { IN_PRIVATE } else { IN_A_GROUP }),
+        progress_every: PROGRESS_EVERY,
+        thread_after: TOPIC_AFTER,
+        ..Limits::of_text(TextUnit::Utf16, TEXT, SPANS, parts.unwrap_or(PARTS))
+    }
+}
+
 #[async_trait]
 impl Bridge for TelegramBridge {
     fn name(&self) -> BridgeName {
@@ -136,14 +151,7 @@ impl Bridge for TelegramBridge {
     }
 
     fn limits(&self, room: Room) -> Limits {
-        Limits {
-            repeats: Repeats::Shown,
-            files: Files::Taken,
-            budget: Some(if room.is_direct() { IN_PRIVATE } else { IN_A_GROUP }),
-            progress_every: PROGRESS_EVERY,
-            thread_after: TOPIC_AFTER,
-            ..Limits::of_text(TextUnit::Utf16, TEXT, SPANS, self.parts)
-        }
+        limits(room, Some(self.parts))
     }
 
     fn health(&self) -> Health {

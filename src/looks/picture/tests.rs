@@ -249,12 +249,12 @@ fn a_byte_a_pixel_is_under_the_limit_for_the_largest_screen() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(10))]
 
     #[test]
     fn whatever_the_screen_a_chat_service_takes_the_picture(
         text in "(\\PC|\\p{Cf}|\\p{Cc}| ){0,40}",
-        columns in 1_u16..300, repeated in 1_usize..60, cursor: Option<(u16, u16)>,
+        columns in 1_u16..300, repeated in 1_usize..40, cursor: Option<(u16, u16)>,
     ) {
         let mut screen = lines(columns, &vec![text.as_str(); repeated]);
         screen.cursor = cursor;

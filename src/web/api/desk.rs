@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-fn owner_at_the_desk(caller: &Caller) -> Result<(), Fault> {
+pub(super) fn owner_at_the_desk(caller: &Caller) -> Result<(), Fault> {
     caller.needs_desk()?;
     caller.needs(Role::Owner)
 }

@@ -1,6 +1,7 @@
 //! `/api/v1`, the same over the socket and over TCP.
 
 mod desk;
+mod people;
 mod sessions;
 mod waiting;
 
@@ -44,6 +45,9 @@ pub(super) fn router() -> Router<App> {
         .route("/links", post(desk::link))
         .route("/logins", get(desk::logins))
         .route("/logins/{id}", axum::routing::delete(desk::logout))
+        .route("/pair", post(people::pair))
+        .route("/people", get(people::list))
+        .route("/people/{bridge}/{id}", axum::routing::delete(people::unpair))
         .route("/down", post(desk::down))
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)

@@ -3,11 +3,11 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
-    body::{Body, Bytes, to_bytes},
+    body::{Body, Bytes},
     extract::{Form, FromRequest, Query},
     http::{HeaderValue, Method, Request, Response, StatusCode, header},
 };
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -239,7 +239,7 @@ async fn download(shared: &Shared, token: &str, path: &str) -> Result<Response<B
     });
     let Some(bytes) = bytes else { return Ok(written(&Err(Refusal::new(404, "Not Found")))) };
     let whole = Response::new(Body::empty());
-    after(shared, fault.as_ref(), whole, bytes.into()).await
+    after(shared, fault.as_ref(), whole, bytes).await
 }
 
 /// Reads the parameters from wherever they stand: the address, JSON, a form, a form with files.
@@ -258,9 +258,7 @@ async fn read(request: Request<Body>) -> Result<Raw, Refusal> {
         .unwrap_or_default();
     let kind = kind.to_owned();
     let (head, body) = request.into_parts();
-    let bytes = to_bytes(body, REQUEST_BYTES)
-        .await
-        .map_err(|_| Refusal::new(413, "Request Entity Too Large"))?;
+    let bytes = whole(body).await?;
     if kind.starts_with("multipart/form-data") {
         read_multipart(&kind, bytes, &mut raw).await?;
     } else if kind.starts_with("application/json") {
@@ -273,6 +271,25 @@ async fn read(request: Request<Body>) -> Result<Raw, Refusal> {
         raw.values.extend(pairs.into_iter().map(|(name, value)| (name, value.into())));
     }
     Ok(raw)
+}
+
+/// The whole body. One that is too large is read to its end, or the caller would never see the refusal.
+async fn whole(body: Body) -> Result<Bytes, Refusal> {
+    let mut pieces = body.into_data_stream();
+    let mut bytes = Vec::new();
+    let mut length = 0;
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.map_err(|_| bad("the request broke off"))?;
+        length += piece.len();
+        if length <= REQUEST_BYTES {
+            bytes.extend_from_slice(&piece);
+        }
+    }
+    if length > REQUEST_BYTES { Err(too_large()) } else { Ok(bytes.into()) }
+}
+
+fn too_large() -> Refusal {
+    Refusal::new(413, "Request Entity Too Large")
 }
 
 fn read_json(bytes: &[u8], values: &mut Map<String, Value>) -> Result<(), Refusal> {
@@ -304,9 +321,9 @@ async fn read_multipart(kind: &str, bytes: Bytes, raw: &mut Raw) -> Result<(), R
             field.content_type().map_or("application/octet-stream".into(), ToString::to_string);
         let bytes = field.bytes().await.map_err(unreadable)?;
         if bytes.len() > UPLOAD_BYTES {
-            return Err(Refusal::new(413, "Request Entity Too Large"));
+            return Err(too_large());
         }
-        raw.files.insert(name, Upload { name: file, mime, bytes: bytes.into() });
+        raw.files.insert(name, Upload { name: file, mime, bytes });
     }
     Ok(())
 }

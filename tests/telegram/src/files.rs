@@ -1,5 +1,6 @@
 //! Files at Telegram: stored once, shown in messages, fetched by path.
 
+use axum::body::Bytes;
 use serde_json::{Value, json};
 
 /// Bytes of a photo that is sent as one. Source: Bot API, `sendPhoto`.
@@ -12,6 +13,9 @@ pub const UPLOAD_BYTES: usize = 50 << 20;
 const PHOTO_SIDES: u32 = 10_000;
 /// How many times longer than the other one side may be. Source: Bot API, `sendPhoto`.
 const PHOTO_RATIO: u32 = 20;
+
+/// Marks the id of a photo's smaller size.
+const SMALL: char = 's';
 
 /// A kind of attached file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +66,12 @@ pub struct Media {
     /// Its type, such as `text/plain`.
     pub mime: String,
     /// Its content.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
 }
 
 impl Media {
     /// A file of one kind.
-    pub fn new(kind: MediaKind, name: &str, mime: &str, bytes: impl Into<Vec<u8>>) -> Self {
+    pub fn new(kind: MediaKind, name: &str, mime: &str, bytes: impl Into<Bytes>) -> Self {
         Self { kind, name: name.into(), mime: mime.into(), bytes: bytes.into() }
     }
 }
@@ -96,11 +100,11 @@ impl Files {
         (field, part)
     }
 
+    /// A photo's smaller size is the same file here.
     pub(crate) fn by_id(&self, id: &str) -> Option<(&str, &Media)> {
-        self.0
-            .iter()
-            .find(|stored| stored.id == id)
-            .map(|stored| (stored.path.as_str(), &stored.media))
+        let id = id.strip_suffix(SMALL).unwrap_or(id);
+        let stored = self.0.iter().find(|stored| stored.id == id)?;
+        Some((stored.path.as_str(), &stored.media))
     }
 
     pub(crate) fn by_path(&self, path: &str) -> Option<&Media> {
@@ -120,7 +124,7 @@ fn part(media: &Media, id: &str, number: usize) -> Value {
             part["height"] = height.into();
             // Telegram makes smaller ones as well; the largest is last.
             let small = json!({
-                "file_id": format!("{id}s"), "file_unique_id": format!("{unique}s"), "file_size": 1024,
+                "file_id": format!("{id}{SMALL}"), "file_unique_id": format!("{unique}{SMALL}"), "file_size": 1024,
                 "width": width.clamp(1, 90), "height": height.clamp(1, 90),
             });
             return json!([small, part]);

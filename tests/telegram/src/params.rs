@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -25,7 +26,7 @@ pub(crate) struct Raw {
 pub(crate) struct Upload {
     pub(crate) name: String,
     pub(crate) mime: String,
-    pub(crate) bytes: Vec<u8>,
+    pub(crate) bytes: Bytes,
 }
 
 impl Raw {
@@ -123,53 +124,18 @@ impl<'a> Params<'a> {
     /// Checks names and types. The real server passes over unknown names; a correct bot has none, so
     /// they are refused here and recorded.
     pub(crate) fn check(spec: &Spec, raw: &'a Raw, records: &mut Records) -> Result<Self, Refusal> {
-        let table: Vec<(&str, Kind, bool)> = spec
-            .params
-            .split_whitespace()
-            .map(|entry| {
-                let (name, kind) = entry.split_once(':').expect("an entry is name:type");
-                (name, Kind::named(kind.trim_end_matches('!')), kind.ends_with('!'))
-            })
-            .collect();
-        let mut refuse = |kind: &'static str, what: String| {
-            let text = format!("{what} of {}", spec.name);
-            records.defect(kind, &text);
-            Err(bad(format!("emulator: {text}")))
-        };
-        let mut values = Map::new();
-        for (name, value) in raw.values.iter().filter(|(_, value)| !value.is_null()) {
-            let Some((_, kind, _)) = table.iter().find(|(known, ..)| known == name) else {
-                return refuse("unknown parameter", format!("unknown parameter \"{name}\""));
-            };
-            let Some(value) = kind.read(value) else {
-                return refuse("wrong type", format!("wrong type of parameter \"{name}\""));
-            };
-            values.insert(name.clone(), value);
-        }
-        if values.contains_key("parse_mode") {
-            return refuse("parse mode", "parse_mode is not emulated, use entities instead".into());
-        }
-        for file in raw.files.keys() {
-            let direct = table.iter().any(|(name, kind, _)| name == file && *kind == Kind::File);
-            let attached = values.values().any(|value| value == &json!(format!("attach://{file}")));
-            if !direct && !attached {
-                return refuse(
-                    "unused upload",
-                    format!("upload \"{file}\" is named by no parameter"),
-                );
+        let table = table(spec.params);
+        let checked = typed(&table, raw)
+            .and_then(|values| uploads_are_named(&table, raw, &values).map(|()| values))
+            .and_then(|values| nothing_is_missing(&table, raw, &values).map(|()| values));
+        match checked {
+            Ok(values) => Ok(Self { method: spec.name, values, files: &raw.files }),
+            Err(Fault { kind, what, refusal }) => {
+                let text = format!("{what} of {}", spec.name);
+                records.defect(kind, &text);
+                Err(refusal.unwrap_or_else(|| bad(format!("emulator: {text}"))))
             }
         }
-        for (name, _, _) in table.iter().filter(|(_, _, needed)| *needed) {
-            if !values.contains_key(*name) && !raw.files.contains_key(*name) {
-                let refused = refuse("missing parameter", format!("missing parameter \"{name}\""));
-                return match *name {
-                    "chat_id" => Err(bad("chat_id is empty")),
-                    "text" => Err(bad("message text is empty")),
-                    _ => refused,
-                };
-            }
-        }
-        Ok(Self { method: spec.name, values, files: &raw.files })
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -207,6 +173,84 @@ impl<'a> Params<'a> {
         match self.str(name).strip_prefix("attach://") {
             Some(key) => self.files.get(key),
             None => self.files.get(name),
+        }
+    }
+}
+
+/// A row of a method's table: name, type, and whether it must be there.
+type Row = (&'static str, Kind, bool);
+
+fn table(params: &'static str) -> Vec<Row> {
+    let row = |entry: &'static str| {
+        let (name, kind) = entry.split_once(':').expect("an entry is name:type");
+        (name, Kind::named(kind.trim_end_matches('!')), kind.ends_with('!'))
+    };
+    params.split_whitespace().map(row).collect()
+}
+
+/// What is wrong with a call's parameters.
+struct Fault {
+    kind: &'static str,
+    what: String,
+    /// What the real server says, where it would notice.
+    refusal: Option<Refusal>,
+}
+
+impl Fault {
+    fn new(kind: &'static str, what: String) -> Self {
+        Self { kind, what, refusal: None }
+    }
+}
+
+/// The values in their own types. A `null` is the same as none.
+fn typed(table: &[Row], raw: &Raw) -> Result<Map<String, Value>, Fault> {
+    let mut values = Map::new();
+    for (name, value) in raw.values.iter().filter(|(_, value)| !value.is_null()) {
+        let row = table.iter().find(|(known, ..)| known == name);
+        let Some((_, kind, _)) = row else {
+            let what = format!("unknown parameter \"{name}\"");
+            return Err(Fault::new("unknown parameter", what));
+        };
+        let value = kind.read(value).ok_or_else(|| {
+            Fault::new("wrong type", format!("wrong type of parameter \"{name}\""))
+        })?;
+        values.insert(name.clone(), value);
+    }
+    if values.contains_key("parse_mode") {
+        // Markup can be wrong where entities cannot, so the bridge never uses it.
+        let what = "parse_mode is not emulated, use entities instead".into();
+        return Err(Fault::new("parse mode", what));
+    }
+    Ok(values)
+}
+
+/// Telegram passes over an upload that no parameter names; then the bot meant something else.
+fn uploads_are_named(table: &[Row], raw: &Raw, values: &Map<String, Value>) -> Result<(), Fault> {
+    let is_named = |file: &String| {
+        let directly = table.iter().any(|(name, kind, _)| name == file && *kind == Kind::File);
+        directly || values.values().any(|value| value == &json!(format!("attach://{file}")))
+    };
+    match raw.files.keys().find(|file| !is_named(file)) {
+        None => Ok(()),
+        Some(file) => {
+            let what = format!("upload \"{file}\" is named by no parameter");
+            Err(Fault::new("unused upload", what))
+        }
+    }
+}
+
+fn nothing_is_missing(table: &[Row], raw: &Raw, values: &Map<String, Value>) -> Result<(), Fault> {
+    let there = |name: &str| values.contains_key(name) || raw.files.contains_key(name);
+    match table.iter().find(|(name, _, needed)| *needed && !there(name)) {
+        None => Ok(()),
+        Some((name, ..)) => {
+            let fault = Fault::new("missing parameter", format!("missing parameter \"{name}\""));
+            let refusal = match *name {
+                "chat_id" => Some(bad("chat_id is empty")),
+                "text" => Some(bad("message text is empty")),
+                _ => None,
+            };
+            Err(Fault { refusal, ..fault })
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use axum::body::Bytes;
 use serde_json::Value;
 
 use crate::{
@@ -101,7 +102,7 @@ pub struct File {
     /// The type.
     pub mime: String,
     /// The content.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// Telegram's id of it.
     pub id: String,
 }
@@ -157,7 +158,17 @@ pub struct Typing {
 impl Emulator {
     /// The messages of a chat, oldest first; with `topic` only those of that topic, 1 being General.
     pub fn messages(&self, chat: ChatId, topic: Option<TopicId>) -> Vec<Shown> {
-        self.shared.look(|state| shown_in(state, chat, topic))
+        self.shared.look(|state| shown_in(state, chat, topic).collect())
+    }
+
+    /// The newest message that fits.
+    pub(crate) fn newest(
+        &self,
+        chat: ChatId,
+        topic: Option<TopicId>,
+        fits: impl Fn(&Shown) -> bool,
+    ) -> Option<Shown> {
+        self.shared.look(|state| shown_in(state, chat, topic).rev().find(|shown| fits(shown)))
     }
 
     /// One message, if it is still there.
@@ -245,12 +256,15 @@ fn shown_draft(draft: &state::Draft) -> Draft {
     }
 }
 
-fn shown_in(state: &State, chat: ChatId, topic: Option<TopicId>) -> Vec<Shown> {
+fn shown_in(
+    state: &State,
+    chat: ChatId,
+    topic: Option<TopicId>,
+) -> impl DoubleEndedIterator<Item = Shown> {
     let messages = state.chat(chat).messages.values().filter(|message| !message.deleted);
     messages
-        .filter(|message| topic.is_none_or(|topic| message.topic.unwrap_or(GENERAL) == topic))
-        .map(|message| shown(state, chat, message))
-        .collect()
+        .filter(move |message| topic.is_none_or(|topic| message.topic.unwrap_or(GENERAL) == topic))
+        .map(move |message| shown(state, chat, message))
 }
 
 fn shown(state: &State, chat: ChatId, message: &Message) -> Shown {

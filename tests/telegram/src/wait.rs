@@ -65,8 +65,7 @@ impl Emulator {
     /// Waits for a message with a button of that label. The newest one counts.
     pub async fn wait_button(&self, chat: ChatId, topic: Option<TopicId>, label: &str) -> Shown {
         self.wait_value(&format!("a button `{label}` in chat {chat}"), self.patience, |emulator| {
-            let mut messages = emulator.messages(chat, topic).into_iter().rev();
-            messages.find(|message| message.button(label).is_some())
+            emulator.newest(chat, topic, |shown| shown.button(label).is_some())
         })
         .await
     }

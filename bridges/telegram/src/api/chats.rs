@@ -21,6 +21,9 @@ pub struct User {
     pub first_name: String,
     /// Without the `@`.
     pub username: Option<String>,
+    /// People may take it into groups. Of the bot itself only.
+    #[serde(default)]
+    pub can_join_groups: bool,
     /// It hears everything in groups, not only what is for it. Of the bot itself only.
     #[serde(default)]
     pub can_read_all_group_messages: bool,

@@ -2,9 +2,12 @@
 //! known of what was sent. One SQLite file, one thread that owns the connection, and plain blocking
 //! functions that run there.
 
+pub(crate) mod heard;
 mod open;
 mod said;
+pub(crate) mod topics;
 
+pub use heard::SetAside;
 pub use open::OpenError;
 pub(crate) use said::{Begun, Openness, Receipt, SeenTopic};
 

@@ -98,6 +98,9 @@ fn begin(state: &mut State, params: &Params) -> Result<Begun, Refusal> {
     set_allowed(state, params);
     let now = state.now();
     let offset = params.int("offset").unwrap_or_default();
+    if offset < 0 {
+        state.records.defect("negative offset", "people's messages are thrown away");
+    }
     let limit = params.int("limit").unwrap_or(100).clamp(1, 100);
     let mut limit = usize::try_from(limit).expect("clamped");
     let mut timeout = params.int("timeout").unwrap_or_default().clamp(0, LONGEST_POLL);

@@ -107,7 +107,7 @@ fn entities_move_with_what_is_taken_out() {
 
 #[test]
 fn entities_are_repaired() {
-    let cases: &[(&[(&str, usize, usize)], &[&str])] = &[
+    let cases: &[Repair] = &[
         (&[("bold", 0, 3), ("code", 1, 1)], &["bold: a", "code: b", "bold: c"]),
         (&[("code", 0, 2), ("code", 1, 2)], &["code: ab"]),
         (&[("bold", 0, 2), ("bold", 2, 2)], &["bold: abcd"]),
@@ -176,6 +176,9 @@ fn links_are_checked_as_telegram_checks_them() {
         assert_eq!(checked_link(url).as_deref(), stored, "{url}");
     }
 }
+
+/// A text's entities, and what they cover afterwards.
+type Repair = (&'static [(&'static str, usize, usize)], &'static [&'static str]);
 
 const KINDS: [&str; 8] = [
     "bold",

@@ -1,10 +1,9 @@
 //! A bot and people talk.
 
-mod support;
-
 use serde_json::json;
-use support::{calm, get, ok, refused, request, say, updates};
 use telegram_emulator::{ADA, AGENTS, BOB, Sender};
+
+use crate::support::{calm, exchange, get, ok, refused, request, say, updates};
 
 #[tokio::test]
 async fn a_method_is_found_in_any_case_and_any_form() {
@@ -19,7 +18,7 @@ async fn a_method_is_found_in_any_case_and_any_form() {
         "application/x-www-form-urlencoded",
         format!("chat_id={ADA}&text=form").as_bytes(),
     );
-    support::exchange(&emulator.url(), &form).await.unwrap();
+    exchange(&emulator.url(), &form).await.unwrap();
     let texts: Vec<String> =
         emulator.messages(ADA, None).into_iter().map(|message| message.text).collect();
     assert_eq!(texts, ["by address", "form"]);
@@ -92,9 +91,9 @@ async fn a_topic_is_made_written_to_and_closed() {
     let topic = made["message_thread_id"].as_i64().unwrap();
     assert_eq!(emulator.wait_topic(AGENTS, "PD-285").await, topic);
     let send = json!({"chat_id": AGENTS, "text": "in", "message_thread_id": topic});
-    let sent = ok(&emulator, "sendMessage", send).await;
-    assert_eq!(sent["is_topic_message"], true);
-    assert_eq!(sent["reply_to_message"]["forum_topic_created"]["name"], "PD-285");
+    let message = ok(&emulator, "sendMessage", send).await;
+    assert_eq!(message["is_topic_message"], true);
+    assert_eq!(message["reply_to_message"]["forum_topic_created"]["name"], "PD-285");
     ok(&emulator, "closeForumTopic", json!({"chat_id": AGENTS, "message_thread_id": topic})).await;
     assert!(emulator.topics(AGENTS).iter().any(|shown| shown.id == topic && shown.closed));
     for thread in [1, 99_999] {

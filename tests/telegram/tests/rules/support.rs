@@ -1,6 +1,4 @@
 //! A bot without a library: it says over HTTP what it is told, and hands back what it hears.
-#![allow(dead_code, reason = "each test file uses its own part")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use serde_json::{Value, json};
 use telegram_emulator::{Emulator, World};

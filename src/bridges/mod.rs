@@ -1,0 +1,65 @@
+//! The one list of chat services, built from the configuration.
+
+#[cfg(feature = "telegram")]
+pub mod telegram;
+#[cfg(feature = "telegram")]
+mod unready;
+
+use std::{future::Future, path::Path, pin::Pin, sync::Arc};
+use vigie_core::{bridge::Bridge, id::BridgeName};
+use vigie_phone::{OpenError, PhoneBridge};
+
+use crate::{
+    clock::Clock,
+    config::{Config, OnOff},
+    tasks::Tasks,
+};
+
+/// Telegram's name in places, in the configuration and in the database, whether it is built in or
+/// not.
+pub const TELEGRAM: &str = "telegram";
+
+/// Asks a service under which link people find us there; `None`: it does not say.
+pub type Invite =
+    Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Option<String>> + Send>> + Send + Sync>;
+
+/// The chat services that are switched on.
+pub struct Bridges {
+    pub all: Vec<Arc<dyn Bridge>>,
+    /// The page has more doors than the port of a chat service.
+    pub phone: Option<Arc<PhoneBridge>>,
+    pub invites: Vec<(BridgeName, Invite)>,
+}
+
+/// Opens what is switched on. A service that cannot begin is in the list all the same and says why,
+/// so that the others serve people meanwhile.
+///
+/// # Errors
+/// The phone page's own log cannot be opened, without which nobody gets in.
+pub fn open(
+    config: &Config,
+    data: &Path,
+    clock: &Clock,
+    tasks: &Tasks,
+) -> Result<Bridges, OpenError> {
+    let phone = open_phone(data, clock, tasks)?;
+    let phone = Some(phone).filter(|_| config.phone.enabled == OnOff::On);
+    let all = phone.iter().map(|phone| phone.clone() as Arc<dyn Bridge>).collect();
+    let mut bridges = Bridges { all, phone, invites: Vec::new() };
+    #[cfg(feature = "telegram")]
+    if config.telegram.enabled == OnOff::On {
+        telegram::add(&mut bridges, config, data, clock);
+    }
+    Ok(bridges)
+}
+
+fn open_phone(data: &Path, clock: &Clock, tasks: &Tasks) -> Result<Arc<PhoneBridge>, OpenError> {
+    let clock = clock.clone();
+    let options = vigie_phone::Options {
+        clock: Arc::new(move || clock.now()),
+        retry: vigie_phone::Retry::default(),
+        stop: tasks.stopping(),
+        links: Vec::new(),
+    };
+    PhoneBridge::open(&data.join("phone.db"), options)
+}

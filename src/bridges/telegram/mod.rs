@@ -1,0 +1,110 @@
+//! Telegram, as the configuration wants it: its token, its bridge, and looks at the bot and its
+//! chats for `vigie init telegram` and `vigie doctor`.
+
+mod bot;
+mod token;
+
+pub use bot::{Bot, Group, LookError, Me, Standing, TopicRight, Waiting};
+pub use token::{Given, TokenTrouble, read_token};
+
+use std::{fmt, path::Path, sync::Arc, time::Duration};
+use tokio::sync::OnceCell;
+use vigie_core::{
+    bridge::{Bridge, Limits, Room},
+    id::BridgeName,
+    menu::{MENU, MenuEntry},
+};
+use vigie_telegram::{
+    Menu, Options, TelegramBridge,
+    api::{Api, BotCommand, GetMe, NoBaseUrl, Patience},
+};
+
+use super::{Bridges, Invite, TELEGRAM, unready::Unready};
+use crate::{
+    clock::Clock,
+    config::{Config, Language, LongAnswers},
+};
+
+/// A person waits for their code meanwhile; without the bot's name it is as good.
+const INVITE: Duration = Duration::from_secs(3);
+
+/// Adds the bridge, or what stands in for it until it can begin.
+pub(super) fn add(bridges: &mut Bridges, config: &Config, data: &Path, clock: &Clock) {
+    let name = BridgeName::new(TELEGRAM);
+    match begin(config, data, clock) {
+        Ok((bridge, api)) => {
+            bridges.all.push(bridge);
+            bridges.invites.push((name, invite(api)));
+        }
+        Err(trouble) => {
+            let limits = match config.telegram.long_answers {
+                LongAnswers::Parts => in_parts,
+                LongAnswers::Document => as_document,
+            };
+            bridges.all.push(Arc::new(Unready { name, trouble, limits }));
+        }
+    }
+}
+
+fn in_parts(room: Room) -> Limits {
+    vigie_telegram::limits(room, parts(LongAnswers::Parts))
+}
+
+fn as_document(room: Room) -> Limits {
+    vigie_telegram::limits(room, parts(LongAnswers::Document))
+}
+
+fn parts(long_answers: LongAnswers) -> Option<usize> {
+    match long_answers {
+        LongAnswers::Parts => None,
+        LongAnswers::Document => Some(0),
+    }
+}
+
+/// The bridge and its client, or why it cannot begin and what to do.
+fn begin(config: &Config, data: &Path, clock: &Clock) -> Result<(Arc<dyn Bridge>, Api), String> {
+    let telegram = &config.telegram;
+    let token = read_token(&telegram.token_file)
+        .map_err(|wrong| format!("{wrong}. {} Then: vigie down, vigie up", wrong.mend()))?;
+    let again = |wrong: &dyn fmt::Display| format!("{wrong}. Mend it, then: vigie down, vigie up");
+    let base = telegram.api.parse().map_err(|wrong: NoBaseUrl| again(&wrong))?;
+    let api = Api::new(token, base, Patience::default()).map_err(|wrong| again(&wrong))?;
+    let clock = clock.clone();
+    let options = Options {
+        api: api.clone(),
+        clock: Arc::new(move || clock.now()),
+        files: data.join("files"),
+        parts: parts(telegram.long_answers),
+        commands: config.routing.languages.iter().map(|language| menu(*language)).collect(),
+    };
+    let bridge = TelegramBridge::open(&data.join("telegram.db"), options);
+    Ok((bridge.map_err(|wrong| again(&wrong))?, api))
+}
+
+fn menu(language: Language) -> Menu {
+    let (tag, words): (_, fn(&MenuEntry) -> &'static str) = match language {
+        Language::English => ("en", |entry| entry.english),
+        Language::French => ("fr", |entry| entry.french),
+    };
+    let command = |entry: &MenuEntry| BotCommand {
+        command: entry.word.into(),
+        description: words(entry).into(),
+    };
+    Menu { language: tag.into(), commands: MENU.iter().map(command).collect() }
+}
+
+/// `https://t.me/` and the bot's name, asked for until Telegram has answered once.
+fn invite(api: Api) -> Invite {
+    let known: Arc<OnceCell<String>> = Arc::default();
+    Arc::new(move || {
+        let (api, known) = (api.clone(), known.clone());
+        Box::pin(async move {
+            let ask = async || {
+                let me = tokio::time::timeout(INVITE, api.call(&GetMe {})).await;
+                let name = me.ok().and_then(Result::ok).and_then(|me| me.username);
+                name.map(|name| format!("https://t.me/{name}")).ok_or(())
+            };
+            known.get_or_try_init(ask).await.ok().cloned()
+        })
+    })
+}
