@@ -14,7 +14,7 @@ use crate::{
     store::Begun,
 };
 
-/// Messages that are looked at. People write few within the seconds before a repeat, and each look
+/// Messages that are looked at. Few are neither heard nor said by the time of a repeat, and each look
 /// counts as a message to the chat.
 const LOOKS: usize = 8;
 
@@ -101,7 +101,7 @@ struct Looked {
 }
 
 /// Looks among the messages after `before` for one of ours that no key accounts for. One thing at a
-/// time is said in a chat, so there can be but one.
+/// time is said in a chat, so there can be but one. What people were heard to write is not looked at.
 async fn look(
     bridge: &TelegramBridge,
     parcel: &Parcel,

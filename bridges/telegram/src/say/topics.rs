@@ -220,6 +220,7 @@ mod tests {
     use crate::{
         Options,
         api::{Api, Patience},
+        store::topics,
     };
     use std::sync::{Arc, Mutex};
     use telegram_emulator::{AGENTS, Emulator, Fault, FaultKind, World};
@@ -277,11 +278,10 @@ mod tests {
         /// What a poll tells of topics is written down.
         async fn told(&self) {
             for topic in self.telegram.topics(AGENTS) {
-                let thread = TgThread::new(topic.id);
-                let seen = SeenTopic { name: topic.name, openness: Openness::Open };
-                if let Some(thread) = thread {
-                    self.bridge.store.topic_is(TgChat(AGENTS), thread, seen).await.unwrap();
-                }
+                let seen = move |db: &mut rusqlite::Connection| {
+                    topics::topic_seen(db, AGENTS, topic.id, &topic.name, true)
+                };
+                self.bridge.store.run(seen).await.unwrap();
             }
             self.bridge.heard_all();
         }
