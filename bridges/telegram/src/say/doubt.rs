@@ -40,19 +40,20 @@ pub(super) async fn once(
 ) -> Result<Arrived, SayError> {
     let chat = parcel.chat();
     let begun = bridge.store.begin(key, chat, bridge.now()).await.map_err(outcome::unwritten)?;
-    let (before, mut calls) = match begun {
-        Begun::Said(message) => return Ok(Arrived { message, calls: 0 }),
-        Begun::First | Begun::Made(_) => (None, 0),
+    let mut calls = 0;
+    match begun {
+        Begun::Said(message) => return Ok(Arrived { message, calls }),
+        Begun::First | Begun::Made(_) => {}
         Begun::InDoubt { before, .. } => {
             let looked = look(bridge, parcel, before).await?;
+            calls = looked.calls;
             if let Some(message) = looked.found {
                 info!(%key, %chat, %message, "a message that was in doubt is there");
                 bridge.store.said(key, chat, message).await.map_err(outcome::unwritten)?;
-                return Ok(Arrived { message, calls: looked.calls });
+                return Ok(Arrived { message, calls });
             }
-            (Some(before), looked.calls)
         }
-    };
+    }
     let tried = parcel.send(bridge).await;
     calls += tried.calls;
     match arrived(bridge, parcel, tried).await {
@@ -65,7 +66,7 @@ pub(super) async fn once(
         }
         Err(error) => {
             // What was in doubt before stays so: that this try failed says nothing of the first.
-            if error != SayError::InDoubt && before.is_none() {
+            if error != SayError::InDoubt && begun == Begun::First {
                 bridge.store.not_said(key).await.map_err(outcome::unwritten)?;
             }
             Err(error)

@@ -11,6 +11,10 @@ use crate::api::{TgChat, TgMessage, TgThread};
 /// that anybody asks for. In days.
 const KEPT_DAYS: i64 = 30;
 
+/// Supergroups have numbers below this one, which begin with -100. Source: Bot API, `Chat.id`, and
+/// `TDLib`, `DialogId`.
+const SUPERGROUPS: i64 = -1_000_000_000_000;
+
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// What is known of a key before it is said.
@@ -95,19 +99,24 @@ impl Store {
         .await
     }
 
-    /// Messages after `before` that people wrote or of which it is known under which key they were
-    /// said.
+    /// Numbers after `before` that are no unknown message of ours in `chat`: people wrote those, or it
+    /// is known under which key they were said. Chats that are no supergroups share one count, so
+    /// there it is also those of the others.
     pub(crate) async fn known_after(
         &self,
         chat: TgChat,
         before: TgMessage,
     ) -> Result<HashSet<TgMessage>, StoreError> {
         self.run(move |db| {
+            let shared = chat.0 > SUPERGROUPS;
             let mut rows = db.prepare_cached(
-                "select message from said where chat = ?1 and message > ?2
-                 union select message from heard where chat = ?1 and message > ?2",
+                "select message from said
+                 where (chat = ?1 or (?3 and chat > ?4)) and message > ?2
+                 union select message from heard
+                 where (chat = ?1 or (?3 and chat > ?4)) and message > ?2",
             )?;
-            rows.query_map([chat.0, before.0], |row| row.get(0).map(TgMessage))?.collect()
+            let asked = params![chat.0, before.0, shared, SUPERGROUPS];
+            rows.query_map(asked, |row| row.get(0).map(TgMessage))?.collect()
         })
         .await
     }
@@ -307,6 +316,32 @@ mod tests {
         let (_folder, mut db) = db();
         begin(&mut db, "k", CHAT, now()).unwrap();
         assert_eq!(begin(&mut db, "k", TgChat(-1), now()).unwrap(), Begun::First);
+    }
+
+    #[tokio::test]
+    async fn a_supergroup_counts_its_own_messages_and_other_chats_count_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("telegram.db"), now()).unwrap();
+        let (ines, tomas, forum) = (TgChat(1), TgChat(2), TgChat(-1_001_000_000_001));
+        for (number, (chat, message)) in [(ines, 5), (tomas, 6), (forum, 7)].into_iter().enumerate()
+        {
+            let key = DeliveryId::from_parts(now(), number as u128);
+            store.begin(key, chat, now()).await.unwrap();
+            store.said(key, chat, TgMessage(message)).await.unwrap();
+        }
+        let known = async |chat| {
+            let mut known: Vec<i64> = store
+                .known_after(chat, TgMessage(4))
+                .await
+                .unwrap()
+                .into_iter()
+                .map(|message| message.0)
+                .collect();
+            known.sort_unstable();
+            known
+        };
+        assert_eq!(known(ines).await, [5, 6]);
+        assert_eq!(known(forum).await, [7]);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 mod common;
 mod desk;
 mod doubt;
+mod heard;
 mod marks;
 mod outcomes;
 mod posts;
