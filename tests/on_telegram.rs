@@ -190,7 +190,8 @@ async fn an_answer_on_the_page_shows_on_telegram_and_the_other_way_round() {
     phone.tap(&on_page, "Approve").await;
     let decided = becomes(&emulator, ADA, card.id, "Approved").await;
     assert!(decided.text.contains("the phone page"), "{}", decided.text);
-    let late = emulator.press_old(ADA, card.id, ADA, "Deny").answer().await;
+    let deny = card.button("Deny").unwrap().data.clone().unwrap();
+    let late = emulator.press_old(ADA, card.id, ADA, &deny).answer().await;
     assert!(late.text.contains("Already approved"), "{late:?}");
     emulator.send(ADA, ADA, "[PD-285] leave another").now();
     let card = emulator

@@ -96,7 +96,8 @@ impl Work<'_> {
             card.diff = None;
             card.warnings
                 .push("It is longer than one message: the document above shows all of it.".into());
-            self.post_document(chat, gate.session, document, Level::Note);
+            // Of its own rank, or the card would overtake it.
+            self.post_document(chat, gate.session, document, Level::Note, Rank::Gate);
         }
         self.post_in(chat, gate.session, post, Rank::Gate)
     }
