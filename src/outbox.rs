@@ -6,7 +6,7 @@ use tokio::{sync::mpsc, time::timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use vigie_core::{
-    bridge::{Bridge, Place, Say, SayError},
+    bridge::{Body, Bridge, Place, Say, SayError},
     decide::Event,
     id::{BridgeName, DeliveryId},
 };
@@ -18,6 +18,9 @@ const IN_FLIGHT: usize = 1024;
 
 /// A send that has not ended by then is in doubt.
 const SEND: Duration = Duration::from_mins(1);
+
+/// A large file over a slow line takes minutes.
+const SEND_FILE: Duration = Duration::from_mins(6);
 
 /// Before a delivery is tried again that found the bridge's queue full.
 const AFTER_A_FULL_QUEUE: Duration = Duration::from_secs(5);
@@ -89,9 +92,22 @@ async fn run(
     }
 }
 
+/// Until what a say may take is over.
+fn patience(say: &Say) -> Duration {
+    let post = match say {
+        Say::Post { post, .. } | Say::Edit { post, .. } => post,
+        Say::Mark { .. } | Say::Thread { .. } => return SEND,
+    };
+    match post.body {
+        Body::Document(_) | Body::File(_) => SEND_FILE,
+        Body::Text { .. } | Body::Card(_) | Body::Progress(_) => SEND,
+    }
+}
+
 async fn say(bridge: Arc<dyn Bridge>, sending: Sending) -> Event {
     let Sending { delivery, place, say } = sending;
-    let outcome =
-        timeout(SEND, bridge.say(&place, &say, delivery)).await.unwrap_or(Err(SayError::InDoubt));
+    let outcome = timeout(patience(&say), bridge.say(&place, &say, delivery))
+        .await
+        .unwrap_or(Err(SayError::InDoubt));
     Event::Delivered { delivery, outcome }
 }

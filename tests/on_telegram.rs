@@ -20,6 +20,9 @@ use telegram_emulator::{
     World,
 };
 
+/// Nobody reads a card and answers it in less; messages tell their time in whole seconds.
+const READ: Duration = Duration::from_secs(3);
+
 /// Ada's own chat, connected, with these sessions.
 async fn private(names: &[&str]) -> (Home, Emulator) {
     let (home, emulator) = daemon(World::default(), "").await;
@@ -76,6 +79,7 @@ async fn each_session_gets_its_topic_and_needs_no_prefix_there() {
         .await;
     let option = question.all_buttons().next().unwrap().label.clone();
     emulator.press(AGENTS, question.id, ADA, &option).answer().await;
+    emulator.advance(READ);
     emulator.send(AGENTS, ADA, "approve").topic(first).now();
     becomes(&emulator, AGENTS, card.id, "The agent has it").await;
     emulator.wait_message(AGENTS, Some(first), "Done: “leave a note”").await;
@@ -111,11 +115,10 @@ async fn a_deleted_topic_is_made_again_where_the_answer_goes() {
 
 #[tokio::test]
 async fn topics_of_a_private_chat_work_like_those_of_a_group() {
-    let world = World::default();
+    let mut world = World::default();
+    world.bot.has_topics_enabled = true;
     let (home, emulator) = daemon(world, "").await;
-    emulator.set_private_topics(true);
     pair(&home, &emulator, ADA, ADA).await;
-    emulator.send(ADA, ADA, "/status").now(); // the room is told with every message
     new(&home, "PD-285").await;
     let topic = topic_of(&emulator, ADA, "PD-285").await;
     emulator.send(ADA, ADA, "stream 2").topic(topic).now();
@@ -143,6 +146,7 @@ async fn words_that_only_contain_an_answer_decide_nothing() {
     let card = emulator.wait_button(ADA, None, "Approve").await;
     emulator.send(ADA, ADA, "approve").forwarded_from(BOB).now();
     emulator.send(ADA, ADA, "[PD-285] please don't approve this").now();
+    emulator.advance(READ);
     emulator.send(ADA, ADA, "deny: use a dry run").reply_to(card.id).now();
     let decided = becomes(&emulator, ADA, card.id, "Denied").await;
     assert!(decided.buttons.is_empty());
@@ -186,8 +190,9 @@ async fn an_answer_on_the_page_shows_on_telegram_and_the_other_way_round() {
     phone.tap(&on_page, "Approve").await;
     let decided = becomes(&emulator, ADA, card.id, "Approved").await;
     assert!(decided.text.contains("the phone page"), "{}", decided.text);
-    let late = emulator.press_old(ADA, card.id, ADA, "Deny").answer().await;
-    assert!(late.text.contains("Already approved"));
+    let deny = card.button("Deny").unwrap().data.clone().unwrap();
+    let late = emulator.press_old(ADA, card.id, ADA, &deny).answer().await;
+    assert!(late.text.contains("Already approved"), "{late:?}");
     emulator.send(ADA, ADA, "[PD-285] leave another").now();
     let card = emulator
         .wait_value("the next card", DEADLINE, |emulator| {
@@ -202,7 +207,10 @@ async fn an_answer_on_the_page_shows_on_telegram_and_the_other_way_round() {
 
 #[tokio::test]
 async fn what_was_sent_while_it_was_off_arrives_once_and_in_order() {
-    let (mut home, emulator) = private(&["PD-285"]).await;
+    let world = World { patience: DEADLINE, ..World::default() };
+    let (mut home, emulator) = daemon(world, "").await;
+    pair(&home, &emulator, ADA, ADA).await;
+    new(&home, "PD-285").await;
     home.kill();
     for number in 0..20 {
         emulator.send(ADA, ADA, &format!("[PD-285] stream 1 # {number:02}")).now();
@@ -295,11 +303,18 @@ async fn a_paste_that_the_app_cut_is_one_prompt() {
 #[tokio::test]
 async fn status_tells_how_telegram_does_and_silence_is_noticed() {
     let (mut home, emulator) = private(&["PD-285"]).await;
+    let end = std::time::Instant::now() + DEADLINE;
+    loop {
+        let status: Value = home.desk().get("/status").await.unwrap();
+        let bridges = status["bridges"].as_array().unwrap();
+        if bridges.iter().any(|b| b["name"] == "telegram" && b["heard"].is_string()) {
+            break;
+        }
+        assert!(std::time::Instant::now() < end, "{status:#}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     emulator.send(ADA, ADA, "/status").now();
     emulator.wait_message(ADA, None, "telegram heard").await;
-    let status: Value = home.desk().get("/status").await.unwrap();
-    let telegram = status["bridges"].as_array().unwrap().iter().find(|b| b["name"] == "telegram");
-    assert!(telegram.unwrap()["heard"].is_string(), "{status:#}");
     let phone = home.phone().await;
     emulator.stop_listening();
     phone.hears("telegram has not been heard").await;
@@ -327,7 +342,8 @@ async fn the_token_is_in_no_log_and_no_argument() {
 
 #[tokio::test]
 async fn a_token_that_is_revoked_is_said_and_vigie_goes_on() {
-    let emulator = Emulator::start(World::default());
+    let patience = Duration::from_secs(90); // it asks again once a minute
+    let emulator = Emulator::start(World { patience, ..World::default() });
     emulator.revoke(true);
     let mut home = Home::new(vigie_up);
     configure(&home, &emulator, "");

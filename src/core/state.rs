@@ -9,7 +9,7 @@ use crate::{
     answer::Words,
     bridge::{Health, Limits, Place, Room, TextUnit},
     command::Kept,
-    delivery::{Delivery, Spot, Target},
+    delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
     gate::{Gate, GateState},
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
@@ -189,6 +189,8 @@ pub struct Stranger {
     pub since: Timestamp,
     /// The owners know.
     pub told: bool,
+    /// They heard that this is private.
+    pub answered: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,6 +232,8 @@ pub struct Facts {
     pub known: bool,
     /// The row of the message that is edited or tapped about, when it is ours to find.
     pub heard: Option<HeardRow>,
+    /// It is about a message that is not known here, or not yet.
+    pub unknown: bool,
 }
 
 /// How many keys of what was heard lately are remembered, to notice a double that arrives before
@@ -493,6 +497,16 @@ impl State {
             room: row.room,
         }));
         all
+    }
+
+    /// Whether something new is on its way into that chat right now: what it became is known soon.
+    pub fn is_sending_in(&self, place: &Place) -> bool {
+        self.deliveries.values().any(|d| {
+            d.to.bridge == place.bridge
+                && d.to.chat == place.chat
+                && matches!(d.what, Outgoing::Post { .. })
+                && matches!(d.state, DeliveryState::InFlight { .. })
+        })
     }
 
     /// The chat a delivery goes to, as far as it is one that hears of sessions.

@@ -169,8 +169,9 @@ pub(super) fn facts(db: &Connection, heard: &Heard) -> Result<Facts, StoreError>
             }
             // A reply to a message of one's own goes where that went.
             None => {
-                facts.session =
-                    heard_row(db, &heard.place, message)?.and_then(|row| first_session(&row));
+                let own = heard_row(db, &heard.place, message)?;
+                facts.unknown = own.is_none();
+                facts.session = own.and_then(|row| first_session(&row));
             }
         }
     }

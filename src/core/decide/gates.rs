@@ -12,7 +12,7 @@ use super::{
 use crate::{
     agent::{Asked, AtDesk, Decision, OrderKind, Settled},
     answer,
-    bridge::{Body, Card, CardKind, CardState, Decided, Level, Mark, Post},
+    bridge::{Body, Card, CardKind, CardState, Decided, Level, Limits, Mark, Post},
     command::Refusal,
     delivery::{Rank, Shown},
     gate::{Answer, Gate, GateState, TooLate},
@@ -20,6 +20,9 @@ use crate::{
     state::{Chat, Role, Row},
     text::{self, Rich, Style},
 };
+
+/// Bytes of words around what a card is about for which a service's limits leave room.
+const WORDS_AROUND: usize = 300;
 
 /// Who answers, and from where.
 #[derive(Clone, Debug)]
@@ -86,13 +89,15 @@ impl Work<'_> {
         let mut post = self.card_post(gate);
         let stem = format!("{name}-{}", gate.code);
         let limits = self.state.limits_of(&chat.bridge, &chat.chat);
-        let fitted = text::fit(&gate.shown.content, &limits, &stem);
+        let fitted = text::fit(&whole(&gate.shown), &of_one_card(limits, gate), &stem);
         if let (Body::Card(card), Some(mut document)) = (&mut post.body, fitted.document) {
             document.about = format!("{name} {}, whole", gate.shown.title);
             card.content = fitted.parts.into_iter().next().unwrap_or_default();
+            card.diff = None;
             card.warnings
                 .push("It is longer than one message: the document above shows all of it.".into());
-            self.post_document(chat, gate.session, document, Level::Note);
+            // Of its own rank, or the card would overtake it.
+            self.post_document(chat, gate.session, document, Level::Note, Rank::Gate);
         }
         self.post_in(chat, gate.session, post, Rank::Gate)
     }
@@ -342,4 +347,26 @@ impl Work<'_> {
         text.push("Write: approve CODE, or deny CODE.", None);
         self.post_to_place(place, None, show::note(Level::Note, text, Vec::new()));
     }
+}
+
+/// All that is asked, as one text.
+fn whole(shown: &crate::gate::Shown) -> Rich {
+    let mut text = shown.content.clone();
+    if let Some(diff) = shown.diff.as_deref().filter(|diff| !diff.is_empty()) {
+        if !text.is_empty() {
+            text.push("\n", None);
+        }
+        text.push(diff, Some(Style::Pre { language: Some("diff".into()) }));
+    }
+    text
+}
+
+/// What a card leaves of one message for what it is about. Nothing above an answer is cut without the
+/// whole of it in a document, so long words around it take their room here.
+fn of_one_card(limits: Limits, gate: &Gate) -> Limits {
+    let facts = gate.shown.facts.iter().map(|fact| fact.label.len() + fact.value.len());
+    let warnings = gate.shown.warnings.iter().map(String::len);
+    let around = gate.shown.title.len() + facts.chain(warnings).sum::<usize>();
+    let taken = around.saturating_sub(WORDS_AROUND).min(limits.text / 2);
+    Limits { text: limits.text - taken, parts: 1, ..limits }
 }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::{Effect, Work};
 use crate::{
     Timestamp,
-    bridge::{Body, Place, Post, Progress, Say},
+    bridge::{Body, Card, CardState, Place, Post, Progress, Say, SessionLook},
     delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Shown, Spot, Target, Tries},
     id::{DeliveryId, SessionId},
     prompt::PromptMessage,
@@ -16,6 +16,9 @@ use crate::{
 
 /// Versions of a long turn's progress come at most this many times rarer than those of a short one.
 const SLOWEST_PROGRESS: i32 = 4;
+
+/// An agent takes an answer within moments, and then one change of the card says both.
+const SOON_TAKEN: TimeDelta = TimeDelta::milliseconds(1_500);
 
 /// A delivery before it has an id.
 pub(super) struct Draft {
@@ -97,10 +100,21 @@ impl Work<'_> {
     }
 
     /// Versions of a progress message keep a distance that grows with the age of the turn; its last
-    /// one need not.
+    /// one need not. Where calls are counted, "answered" waits a moment for "the agent has it".
     fn not_too_soon(&self, of: DeliveryId, to: &Target, post: &Post) -> Option<Timestamp> {
-        let Body::Progress(Progress { since, ended: None, .. }) = &post.body else { return None };
-        let least = self.state.limits_of(&to.bridge, &to.chat).progress_every;
+        let limits = self.state.limits_of(&to.bridge, &to.chat);
+        let since = match &post.body {
+            Body::Progress(Progress { since, ended: None, .. }) => since,
+            Body::Card(Card { state: CardState::Answered(_), .. }) if limits.budget.is_some() => {
+                return Some(self.now + SOON_TAKEN);
+            }
+            Body::Progress(_)
+            | Body::Card(_)
+            | Body::Text { .. }
+            | Body::Document(_)
+            | Body::File(_) => return None,
+        };
+        let least = limits.progress_every;
         let least = TimeDelta::from_std(least).unwrap_or(TimeDelta::MAX);
         if least.is_zero() {
             return None;
@@ -159,7 +173,10 @@ impl Work<'_> {
             self.state.place_of(&bound).is_some() || self.state.deliveries.values().any(in_flight);
         let after = self.state.limits_of(&chat.bridge, &chat.chat).thread_after;
         let after = TimeDelta::from_std(after).unwrap_or(TimeDelta::MAX);
-        let (to, rank, not_before) = if exists {
+        let over = matches!(thread.state, SessionLook::Ended | SessionLook::Lost);
+        let (to, rank, not_before) = if exists && over {
+            (bound, Rank::Note, None)
+        } else if exists {
             let at = Some(self.now + after).filter(|_| !after.is_zero());
             (bound, Rank::Progress, at)
         } else {

@@ -134,8 +134,8 @@ impl Work<'_> {
         let detail = json!({ "bridge": heard.place.bridge, "from": heard.from });
         if self.is_new(&heard.place.bridge, &heard.from) {
             self.journal("stranger_refused", About::default(), detail);
-            self.answer_stranger(heard);
         }
+        self.answer_stranger(heard);
         HeardOutcome::Stranger
     }
 
@@ -151,21 +151,24 @@ impl Work<'_> {
         if self.state.strangers.len() >= STRANGERS {
             return false;
         }
-        self.state.strangers.insert(key, Stranger { tries: 1, since: now, told: false });
+        self.state
+            .strangers
+            .insert(key, Stranger { tries: 1, since: now, told: false, answered: false });
         true
     }
 
     fn answer_stranger(&mut self, heard: &Heard) {
-        let wrote = matches!(heard.what, HeardKind::Text { .. });
-        if self.state.rules.strangers == Strangers::Answered && wrote && heard.room.is_direct() {
-            let words = "This is somebody's own assistant, and it does not know you. If it is \
-                yours, run `vigie pair` at the desk and send the code here.";
-            self.post_to_place(
-                &heard.place,
-                None,
-                show::note(Level::Note, Rich::plain(words), vec![]),
-            );
+        let key = (heard.place.bridge.clone(), heard.from.clone());
+        let Some(known) = self.state.strangers.get_mut(&key) else { return };
+        let wrote = matches!(heard.what, HeardKind::Text { .. }) && heard.room.is_direct();
+        if self.state.rules.strangers == Strangers::Ignored || !wrote || known.answered {
+            return;
         }
+        known.answered = true;
+        let words = "This is somebody's own assistant, and it does not know you. If it is yours, \
+            run `vigie pair` at the desk and send the code here.";
+        let post = show::note(Level::Note, Rich::plain(words), vec![]);
+        self.post_to_place(&heard.place, None, post);
     }
 
     /// Tells the owners, once, of each stranger lately.

@@ -3,12 +3,12 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{About, Effect, Work, show};
+use super::{About, Effect, Work, outbox::Draft, show};
 use crate::{
     Timestamp,
     agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
     bridge::{Action, Body, Button, Level, Mark, Post, Progress, Weight},
-    delivery::Rank,
+    delivery::{DeliveryState, Outgoing, Rank, Shown},
     id::{PromptId, SessionId, TurnId},
     prompt::{Prompt, PromptState},
     session::{Ended, Life, Session, Turn, exit_words},
@@ -304,15 +304,56 @@ impl Work<'_> {
         let body = Body::Progress(Progress { lines, since: turn.since, ended, buttons });
         let post = Post { from: Some(session.name), level: Level::Log, body };
         if turn.shown.is_empty() {
-            let shown = self.post_to_session(id, &post, Rank::Progress);
+            let shown = self.post_progress(id, &post, turn.since);
             self.change(id, |s| {
                 if let Some(turn) = &mut s.turn {
                     turn.shown = shown;
                 }
             });
         } else {
-            self.edit_all(&turn.shown, &post, Rank::Progress);
+            self.change_progress(&turn.shown, &post);
         }
+    }
+
+    /// Where calls are counted, a turn that is over in a moment needs no progress at all.
+    fn post_progress(&mut self, id: SessionId, post: &Post, since: Timestamp) -> Vec<Shown> {
+        let session = Some(id);
+        let chats = self.state.hearing();
+        let posts = chats.iter().map(|chat| {
+            let counted = self.state.limits_of(&chat.bridge, &chat.chat).budget.is_some();
+            let to = self.session_target(chat, id);
+            let what = Outgoing::Post { post: post.clone(), reply_to: None };
+            let not_before = counted.then_some(since + QUIET_TURN);
+            let (rank, newest) = (Rank::Progress, None);
+            let draft = Draft { to: to.clone(), what, rank, session, newest, not_before };
+            Shown { delivery: self.deliver(draft), to }
+        });
+        posts.collect()
+    }
+
+    /// What was not sent yet is changed where it waits, or not sent at all once the turn is over.
+    fn change_progress(&mut self, shown: &[Shown], post: &Post) {
+        let ended = matches!(&post.body, Body::Progress(Progress { ended: Some(_), .. }));
+        let mut sent = Vec::new();
+        for one in shown {
+            let waits = self
+                .state
+                .deliveries
+                .values()
+                .find(|d| d.id == one.delivery && matches!(d.state, DeliveryState::Due { .. }));
+            match waits.cloned() {
+                None => sent.push(one.clone()),
+                Some(mut waiting) => {
+                    if ended {
+                        waiting.state = DeliveryState::Replaced;
+                    } else {
+                        waiting.what = Outgoing::Post { post: post.clone(), reply_to: None };
+                    }
+                    self.put(Row::Delivery(waiting));
+                }
+            }
+        }
+        self.edit_all(&sent, post, Rank::Progress);
     }
 
     fn end_turn(&mut self, id: SessionId, verb: &str) {

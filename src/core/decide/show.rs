@@ -99,7 +99,7 @@ impl Work<'_> {
             self.post_in(chat, id, Post { from: Some(name.clone()), level, body }, Rank::Final);
         }
         if let Some(document) = fitted.document {
-            self.post_document(chat, id, document, level);
+            self.post_document(chat, id, document, level, Rank::Final);
         }
     }
 
@@ -109,10 +109,11 @@ impl Work<'_> {
         id: SessionId,
         document: Document,
         level: Level,
+        rank: Rank,
     ) {
         let from = self.state.sessions.get(&id).map(|session| session.name.clone());
         let post = Post { from, level, body: Body::Document(document) };
-        self.post_in(chat, id, post, Rank::Final);
+        self.post_in(chat, id, post, rank);
     }
 
     pub(super) fn post_in(&mut self, chat: &Chat, id: SessionId, post: Post, rank: Rank) -> Shown {

@@ -4,24 +4,21 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
-    extract::{Form, FromRequest, Query},
-    http::{HeaderValue, Method, Request, Response, StatusCode, header},
+    http::{HeaderValue, Request, Response, StatusCode, header},
 };
-use futures_util::{StreamExt, stream};
-use serde_json::{Map, Value, json};
+use futures_util::stream;
+use serde_json::{Value, json};
 
 use crate::{
-    faults::{DOWNLOAD, FaultKind},
-    files::{DOWNLOAD_BYTES, UPLOAD_BYTES},
+    faults::{DOWNLOAD, FaultKind, Struck},
+    files::DOWNLOAD_BYTES,
     methods::{self, receive},
-    params::{Raw, Upload},
+    params::Raw,
+    reading::read,
     records::{Call, Outcome},
-    refusal::{Refusal, bad},
+    refusal::Refusal,
     shared::Shared,
 };
-
-/// Bytes of a request: one upload and what stands around it.
-const REQUEST_BYTES: usize = UPLOAD_BYTES + (1 << 20);
 
 /// What a proxy says for a server that is not there.
 const BAD_GATEWAY: &str = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n\
@@ -77,7 +74,7 @@ async fn call(
     let (number, fault) = shared.act(|state| {
         let fault = state.strike(name, raw);
         let (at, params) = (state.now(), raw.summary());
-        let fault_name = fault.as_ref().map(FaultKind::name);
+        let fault_name = fault.as_ref().map(|struck| struck.kind.name());
         state.records.calls.push(Call {
             method: name.into(),
             params,
@@ -138,14 +135,14 @@ enum Before {
     Never,
 }
 
-async fn before(shared: &Shared, fault: Option<&FaultKind>) -> Before {
+async fn before(shared: &Shared, fault: Option<&Struck>) -> Before {
     let refused = |code, text: &str| Before::Instead(Ok(written(&Err(Refusal::new(code, text)))));
-    match fault {
+    match fault.map(|struck| &struck.kind) {
         None | Some(FaultKind::DropAfter | FaultKind::SlowAfter(_) | FaultKind::Truncate) => {
             Before::Go
         }
         Some(FaultKind::SlowBefore(delay)) => {
-            sleep(shared, *delay).await;
+            sleep(shared, fault, *delay).await;
             Before::Go
         }
         Some(FaultKind::DropBefore) => Before::Instead(Err(Broken)),
@@ -165,11 +162,11 @@ async fn before(shared: &Shared, fault: Option<&FaultKind>) -> Before {
 /// Sends what was carried out, as far as the fault lets it.
 async fn after(
     shared: &Shared,
-    fault: Option<&FaultKind>,
+    fault: Option<&Struck>,
     mut response: Response<Body>,
     content: Bytes,
 ) -> Result<Response<Body>, Broken> {
-    match fault {
+    match fault.map(|struck| &struck.kind) {
         Some(FaultKind::DropAfter) => return Err(Broken),
         Some(FaultKind::Truncate) => {
             let half = content.slice(..content.len() / 2);
@@ -177,7 +174,7 @@ async fn after(
             *response.body_mut() = Body::from_stream(stream::iter([Ok(half), Err(Broken)]));
             return Ok(response);
         }
-        Some(FaultKind::SlowAfter(delay)) => sleep(shared, *delay).await,
+        Some(FaultKind::SlowAfter(delay)) => sleep(shared, fault, *delay).await,
         None
         | Some(
             FaultKind::DropBefore
@@ -192,9 +189,10 @@ async fn after(
     Ok(response)
 }
 
-async fn sleep(shared: &Shared, delay: Duration) {
+async fn sleep(shared: &Shared, fault: Option<&Struck>, delay: Duration) {
     let clock = shared.clock();
-    clock.sleep_until(clock.now() + delay).await;
+    let came_in = fault.map_or_else(|| clock.now(), |struck| struck.at);
+    clock.sleep_until(came_in + delay).await;
 }
 
 fn body(result: &Result<Value, Refusal>) -> (u16, String) {
@@ -240,90 +238,4 @@ async fn download(shared: &Shared, token: &str, path: &str) -> Result<Response<B
     let Some(bytes) = bytes else { return Ok(written(&Err(Refusal::new(404, "Not Found")))) };
     let whole = Response::new(Body::empty());
     after(shared, fault.as_ref(), whole, bytes).await
-}
-
-/// Reads the parameters from wherever they stand: the address, JSON, a form, a form with files.
-async fn read(request: Request<Body>) -> Result<Raw, Refusal> {
-    let mut raw = Raw::default();
-    if let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()) {
-        raw.values.extend(pairs.into_iter().map(|(name, value)| (name, value.into())));
-    }
-    if request.method() != Method::POST {
-        return Ok(raw);
-    }
-    let kind = request
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .and_then(|kind| kind.to_str().ok())
-        .unwrap_or_default();
-    let kind = kind.to_owned();
-    let (head, body) = request.into_parts();
-    let bytes = whole(body).await?;
-    if kind.starts_with("multipart/form-data") {
-        read_multipart(&kind, bytes, &mut raw).await?;
-    } else if kind.starts_with("application/json") {
-        read_json(&bytes, &mut raw.values)?;
-    } else if !bytes.is_empty() {
-        let form = Request::from_parts(head, Body::from(bytes));
-        let Form(pairs) = Form::<Vec<(String, String)>>::from_request(form, &())
-            .await
-            .map_err(|_| bad("strings must be encoded in UTF-8"))?;
-        raw.values.extend(pairs.into_iter().map(|(name, value)| (name, value.into())));
-    }
-    Ok(raw)
-}
-
-/// The whole body. One that is too large is read to its end, or the caller would never see the refusal.
-async fn whole(body: Body) -> Result<Bytes, Refusal> {
-    let mut pieces = body.into_data_stream();
-    let mut bytes = Vec::new();
-    let mut length = 0;
-    while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|_| bad("the request broke off"))?;
-        length += piece.len();
-        if length <= REQUEST_BYTES {
-            bytes.extend_from_slice(&piece);
-        }
-    }
-    if length > REQUEST_BYTES { Err(too_large()) } else { Ok(bytes.into()) }
-}
-
-fn too_large() -> Refusal {
-    Refusal::new(413, "Request Entity Too Large")
-}
-
-fn read_json(bytes: &[u8], values: &mut Map<String, Value>) -> Result<(), Refusal> {
-    if bytes.trim_ascii().is_empty() {
-        return Ok(());
-    }
-    match serde_json::from_slice(bytes) {
-        Ok(Value::Object(fields)) => {
-            values.extend(fields);
-            Ok(())
-        }
-        Ok(_) | Err(_) => Err(bad("can't parse JSON object")),
-    }
-}
-
-async fn read_multipart(kind: &str, bytes: Bytes, raw: &mut Raw) -> Result<(), Refusal> {
-    let unreadable = |_| bad("can't parse the form");
-    let boundary = multer::parse_boundary(kind).map_err(unreadable)?;
-    let whole = stream::iter([Ok::<_, std::io::Error>(bytes)]);
-    let mut form = multer::Multipart::new(whole, boundary);
-    while let Some(field) = form.next_field().await.map_err(unreadable)? {
-        let name = field.name().unwrap_or_default().to_owned();
-        let Some(file) = field.file_name().map(str::to_owned) else {
-            let text = field.text().await.map_err(unreadable)?;
-            raw.values.insert(name, text.into());
-            continue;
-        };
-        let mime =
-            field.content_type().map_or("application/octet-stream".into(), ToString::to_string);
-        let bytes = field.bytes().await.map_err(unreadable)?;
-        if bytes.len() > UPLOAD_BYTES {
-            return Err(too_large());
-        }
-        raw.files.insert(name, Upload { name: file, mime, bytes });
-    }
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use crate::{params::Raw, state::State};
+use crate::{Moment, params::Raw, state::State};
 
 /// The pseudo-method of file downloads.
 pub const DOWNLOAD: &str = "/file";
@@ -36,9 +36,9 @@ pub enum FaultKind {
     Refuse(u16, String),
     /// Not carried out; 429 with so many seconds to wait.
     TooMany(u64),
-    /// Carried out only after a while.
+    /// Carried out a while after it came in.
     SlowBefore(Duration),
-    /// Carried out at once and answered after a while.
+    /// Carried out at once and answered a while after it came in.
     SlowAfter(Duration),
     /// Carried out; half of the answer arrives, then the connection breaks.
     Truncate,
@@ -96,6 +96,13 @@ impl Fault {
     }
 }
 
+/// A fault that strikes a call.
+pub(crate) struct Struck {
+    pub(crate) kind: FaultKind,
+    /// When the call came in: delays count from there.
+    pub(crate) at: Moment,
+}
+
 /// A fault that has not struck often enough yet, or has.
 pub(crate) struct ActiveFault {
     pub(crate) fault: Fault,
@@ -104,7 +111,8 @@ pub(crate) struct ActiveFault {
 
 impl State {
     /// The fault that strikes this call.
-    pub(crate) fn strike(&mut self, method: &str, raw: &Raw) -> Option<FaultKind> {
+    pub(crate) fn strike(&mut self, method: &str, raw: &Raw) -> Option<Struck> {
+        let at = self.clock.now();
         for active in &mut self.faults {
             if active.struck >= active.fault.times || !active.fault.fits(method, raw) {
                 continue;
@@ -114,7 +122,7 @@ impl State {
                 continue;
             }
             active.struck += 1;
-            return Some(active.fault.kind.clone());
+            return Some(Struck { kind: active.fault.kind.clone(), at });
         }
         None
     }

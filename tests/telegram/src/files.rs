@@ -76,10 +76,13 @@ impl Media {
     }
 }
 
-struct Stored {
+/// A file at Telegram.
+pub(crate) struct Stored {
     id: String,
-    path: String,
-    media: Media,
+    /// The same for the same file, whoever asks.
+    pub(crate) unique: String,
+    pub(crate) path: String,
+    pub(crate) media: Media,
 }
 
 /// All files. None is ever taken away.
@@ -94,17 +97,17 @@ impl Files {
         let ending =
             media.name.rsplit_once('.').map_or(String::new(), |(_, ending)| format!(".{ending}"));
         let path = format!("{}/file_{number}{ending}", media.kind.folder());
-        let part = part(&media, &id, number);
+        let unique = format!("AgADVw{number:06}");
+        let part = part(&media, &id, &unique);
         let field = media.kind.field();
-        self.0.push(Stored { id, path, media });
+        self.0.push(Stored { id, unique, path, media });
         (field, part)
     }
 
     /// A photo's smaller size is the same file here.
-    pub(crate) fn by_id(&self, id: &str) -> Option<(&str, &Media)> {
+    pub(crate) fn by_id(&self, id: &str) -> Option<&Stored> {
         let id = id.strip_suffix(SMALL).unwrap_or(id);
-        let stored = self.0.iter().find(|stored| stored.id == id)?;
-        Some((stored.path.as_str(), &stored.media))
+        self.0.iter().find(|stored| stored.id == id)
     }
 
     pub(crate) fn by_path(&self, path: &str) -> Option<&Media> {
@@ -113,8 +116,7 @@ impl Files {
 }
 
 /// A file as a message shows it.
-fn part(media: &Media, id: &str, number: usize) -> Value {
-    let unique = format!("AgADVw{number:06}");
+fn part(media: &Media, id: &str, unique: &str) -> Value {
     let mut part = json!({"file_id": id, "file_unique_id": unique, "file_size": media.bytes.len()});
     match media.kind {
         MediaKind::Document => {}

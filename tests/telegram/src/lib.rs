@@ -16,6 +16,7 @@ mod flood;
 mod methods;
 mod params;
 mod people;
+mod reading;
 mod records;
 mod refusal;
 mod server;

@@ -335,7 +335,7 @@ fn file(state: &State, message: &Message) -> Option<File> {
     let part = MediaKind::ALL.into_iter().find_map(|kind| message.body.get(kind.field()))?;
     let part = part.as_array().and_then(|sizes| sizes.last()).unwrap_or(part);
     let id = part["file_id"].as_str()?;
-    let (_, media) = state.files.by_id(id)?;
+    let media = &state.files.by_id(id)?.media;
     Some(File {
         kind: media.kind,
         name: media.name.clone(),

@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn who_shares_a_bot_asks_rarely() {
         assert_eq!(rest_in_conflict(Duration::from_secs(59)), Duration::from_secs(8));
-        assert_eq!(rest_in_conflict(Duration::from_secs(60)), Duration::from_secs(30));
+        assert_eq!(rest_in_conflict(Duration::from_mins(1)), Duration::from_secs(30));
         assert_eq!(rest_after(Refusal::Unauthorized, 0), Duration::from_mins(1));
         assert_eq!(rest_after(Refusal::Other, 2), Duration::from_secs(4));
     }

@@ -14,7 +14,7 @@ use crate::{
     store::Begun,
 };
 
-/// Messages that are looked at. People write few within the seconds before a repeat, and each look
+/// Messages that are looked at. Few are neither heard nor said by the time of a repeat, and each look
 /// counts as a message to the chat.
 const LOOKS: usize = 8;
 
@@ -40,19 +40,20 @@ pub(super) async fn once(
 ) -> Result<Arrived, SayError> {
     let chat = parcel.chat();
     let begun = bridge.store.begin(key, chat, bridge.now()).await.map_err(outcome::unwritten)?;
-    let (before, mut calls) = match begun {
-        Begun::Said(message) => return Ok(Arrived { message, calls: 0 }),
-        Begun::First | Begun::Made(_) => (None, 0),
+    let mut calls = 0;
+    match begun {
+        Begun::Said(message) => return Ok(Arrived { message, calls }),
+        Begun::First | Begun::Made(_) => {}
         Begun::InDoubt { before, .. } => {
             let looked = look(bridge, parcel, before).await?;
+            calls = looked.calls;
             if let Some(message) = looked.found {
                 info!(%key, %chat, %message, "a message that was in doubt is there");
                 bridge.store.said(key, chat, message).await.map_err(outcome::unwritten)?;
-                return Ok(Arrived { message, calls: looked.calls });
+                return Ok(Arrived { message, calls });
             }
-            (Some(before), looked.calls)
         }
-    };
+    }
     let tried = parcel.send(bridge).await;
     calls += tried.calls;
     match arrived(bridge, parcel, tried).await {
@@ -65,7 +66,7 @@ pub(super) async fn once(
         }
         Err(error) => {
             // What was in doubt before stays so: that this try failed says nothing of the first.
-            if error != SayError::InDoubt && before.is_none() {
+            if error != SayError::InDoubt && begun == Begun::First {
                 bridge.store.not_said(key).await.map_err(outcome::unwritten)?;
             }
             Err(error)
@@ -101,7 +102,7 @@ struct Looked {
 }
 
 /// Looks among the messages after `before` for one of ours that no key accounts for. One thing at a
-/// time is said in a chat, so there can be but one.
+/// time is said in a chat, so there can be but one. What people were heard to write is not looked at.
 async fn look(
     bridge: &TelegramBridge,
     parcel: &Parcel,
@@ -151,10 +152,7 @@ async fn glance(
 ) -> Result<Glance, SayError> {
     let reply_markup = parcel.keyboard().cloned();
     let same = EditMessageReplyMarkup { chat_id: parcel.chat(), message_id, reply_markup };
-    let error = match bridge.api.call(&same).await {
-        Ok(_) => return Ok(Glance::Ours),
-        Err(error) => error,
-    };
+    let Err(error) = bridge.api.call(&same).await else { return Ok(Glance::Ours) };
     match error.refusal() {
         Some(Refusal::NotModified) => Ok(Glance::Ours),
         Some(Refusal::CannotEdit) => Ok(Glance::Anothers),

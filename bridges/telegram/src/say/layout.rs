@@ -198,6 +198,7 @@ fn card(from: Option<&SessionName>, card: &Card) -> Sheet {
 /// The diff, unless the content is that already.
 fn diff_beside(content: &Rich, diff: &str) -> Option<Rich> {
     let is_diff = |style: &Style| matches!(style, Style::Pre { language: Some(language) } if language == "diff");
+    let diff = diff.trim_end_matches('\n');
     if diff.is_empty() || content.spans.iter().any(|span| is_diff(&span.style)) {
         return None;
     }
@@ -293,3 +294,6 @@ fn caption(from: Option<&SessionName>, about: &str, place: Where) -> Option<Text
     }
     Some(sheet.fit_in(CAPTION_UNITS))
 }
+
+#[cfg(test)]
+mod tests;

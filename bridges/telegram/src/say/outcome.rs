@@ -124,3 +124,83 @@ fn in_words(description: &str) -> String {
     let words = description.split_once(": ").map_or(description, |(_, words)| words);
     format!("Telegram says \"{words}\"")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Options,
+        api::{Api, Patience, TgChat},
+    };
+    use std::sync::Arc;
+    use vigie_core::{Timestamp, bridge::Bridge as _};
+
+    /// One that never speaks.
+    fn bridge(folder: &tempfile::TempDir) -> Arc<TelegramBridge> {
+        let (token, base) = ("1:TEST-TOKEN".parse().unwrap(), "http://127.0.0.1:9");
+        let options = Options {
+            api: Api::new(token, base.parse().unwrap(), Patience::default()).unwrap(),
+            clock: Arc::new(Timestamp::default),
+            files: folder.path().into(),
+            parts: None,
+            commands: Vec::new(),
+        };
+        TelegramBridge::open(&folder.path().join("telegram.db"), options).unwrap()
+    }
+
+    fn refused(refusal: Refusal, words: &str) -> CallError {
+        CallError::Refused { code: 400, description: words.into(), refusal }
+    }
+
+    #[test]
+    fn every_refusal_is_a_decision() {
+        let folder = tempfile::tempdir().unwrap();
+        let bridge = bridge(&folder);
+        let said = |refusal| unsaid(&bridge, refused(refusal, "Bad Request: SOME_WORDS"));
+        let minute = SayError::Later { after: Duration::from_mins(1) };
+        let never = SayError::Never { reason: "Telegram says \"SOME_WORDS\"".into() };
+        for (refusal, meaning) in [
+            (Refusal::ThreadNotFound, SayError::NoThread),
+            (Refusal::TopicClosed, SayError::NoThread),
+            (Refusal::TopicIdInvalid, SayError::NoThread),
+            (Refusal::EditNotFound, SayError::NoMessage),
+            (Refusal::MessageGone, SayError::NoMessage),
+            (Refusal::Migrated { to: TgChat(-7) }, SayError::Moved { to: TgChat(-7).into() }),
+            (Refusal::Unauthorized, minute.clone()),
+            (Refusal::NotFound, minute),
+            (Refusal::CannotEdit, never.clone()),
+            (Refusal::Other, never),
+        ] {
+            assert_eq!(said(refusal), meaning, "{refusal:?}");
+        }
+        for refusal in [Refusal::Blocked, Refusal::ChatNotFound, Refusal::NoRights] {
+            assert!(matches!(said(refusal), SayError::Shut { .. }), "{refusal:?}");
+        }
+        for refusal in [Refusal::NotAForum, Refusal::ForumForbidden] {
+            assert!(matches!(said(refusal), SayError::NoThreads { .. }), "{refusal:?}");
+        }
+        let trouble = bridge.health().trouble.unwrap();
+        assert!(trouble.contains("the address of the Bot API"), "{trouble}");
+    }
+
+    #[test]
+    fn a_missing_right_means_what_it_is_missing_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let bridge = bridge(&folder);
+        let words = "Bad Request: not enough rights to send documents to the chat";
+        let error = || refused(Refusal::NoRights, words);
+        let file = unsent_file(&bridge, error());
+        assert!(
+            matches!(file, SayError::Never { reason } if reason.contains("give it that right"))
+        );
+        let topic = unthreaded(&bridge, error());
+        assert!(
+            matches!(topic, SayError::NoThreads { reason } if reason.contains("administrator"))
+        );
+        let large = refused(Refusal::FileTooBig, "Request Entity Too Large");
+        assert_eq!(
+            unsent_file(&bridge, large).to_string(),
+            "the service refuses it: it is larger than the 50 MB a bot may send"
+        );
+    }
+}

@@ -94,8 +94,9 @@ impl Parcel {
             Self::Photo(message, file) => {
                 let first = bridge.api.upload(message, file).await;
                 let refusal = first.as_ref().err().and_then(CallError::refusal);
-                let again = (refusal == Some(Refusal::PhotoInvalid))
-                    .then(|| async { bridge.api.upload(&as_document(message), file).await });
+                let again = refusal.filter(|refusal| *refusal == Refusal::PhotoInvalid);
+                let again =
+                    again.map(|_| async { bridge.api.upload(&as_document(message), file).await });
                 or(first, again).await
             }
         }

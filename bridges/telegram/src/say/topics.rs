@@ -217,7 +217,127 @@ fn is_unseen(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        Options,
+        api::{Api, Patience},
+        store::topics,
+    };
+    use std::sync::{Arc, Mutex};
+    use telegram_emulator::{AGENTS, Emulator, Fault, FaultKind, World};
     use vigie_core::{Timestamp, id::SessionName};
+
+    const NAME: &str = "PD-285 night trains";
+
+    fn state() -> ThreadState {
+        let (title, since) = ("night trains".into(), Timestamp::default());
+        let session = "PD-285".parse().unwrap();
+        ThreadState { session, title, state: SessionLook::Idle, detail: None, since }
+    }
+
+    struct Desk {
+        telegram: Emulator,
+        bridge: Arc<TelegramBridge>,
+        clock: Arc<Mutex<Timestamp>>,
+        _folder: tempfile::TempDir,
+    }
+
+    impl Desk {
+        fn start() -> Self {
+            let telegram = Emulator::start(World::default());
+            let folder = tempfile::tempdir().unwrap();
+            let (token, base) = (telegram.token(), telegram.url());
+            let (token, base) = (token.parse().unwrap(), base.parse().unwrap());
+            let clock = Arc::new(Mutex::new(Timestamp::from_timestamp(1_796_000_000, 0).unwrap()));
+            let shown = clock.clone();
+            let options = Options {
+                api: Api::new(token, base, Patience::default()).unwrap(),
+                clock: Arc::new(move || *shown.lock().unwrap()),
+                files: folder.path().into(),
+                parts: None,
+                commands: Vec::new(),
+            };
+            let bridge = TelegramBridge::open(&folder.path().join("t.db"), options).unwrap();
+            Self { telegram, bridge, clock, _folder: folder }
+        }
+
+        fn pass(&self, seconds: i64) {
+            *self.clock.lock().unwrap() += TimeDelta::seconds(seconds);
+        }
+
+        async fn show(&self, key: DeliveryId) -> Result<Said, SayError> {
+            let spot = Spot { chat: TgChat(AGENTS), thread: None };
+            show(&self.bridge, spot, &state(), key).await
+        }
+
+        /// Telegram answers nothing; whether it did it is the fault's matter.
+        async fn doubt(&self, key: DeliveryId, fault: FaultKind) {
+            self.telegram.fault(Fault::new("createForumTopic", fault));
+            assert_eq!(self.show(key).await, Err(SayError::InDoubt));
+        }
+
+        /// What a poll tells of topics is written down.
+        async fn told(&self) {
+            for topic in self.telegram.topics(AGENTS) {
+                let seen = move |db: &mut rusqlite::Connection| {
+                    topics::topic_seen(db, AGENTS, topic.id, &topic.name, true)
+                };
+                self.bridge.store.run(seen).await.unwrap();
+            }
+            self.bridge.heard_all();
+        }
+
+        fn topics(&self) -> Vec<i64> {
+            let topics = self.telegram.topics(AGENTS).into_iter();
+            topics.filter(|topic| topic.name == NAME).map(|topic| topic.id).collect()
+        }
+    }
+
+    fn key(number: u128) -> DeliveryId {
+        DeliveryId::from_parts(Timestamp::default(), number)
+    }
+
+    fn thread(said: &Result<Said, SayError>) -> Option<i64> {
+        said.as_ref().ok()?.thread.as_ref()?.as_str().parse().ok()
+    }
+
+    #[tokio::test]
+    async fn a_topic_in_doubt_is_found_where_telegram_told_of_it() {
+        let desk = Desk::start();
+        desk.doubt(key(1), FaultKind::DropAfter).await;
+        desk.pass(2);
+        let early = desk.show(key(1)).await;
+        assert_eq!(early, Err(SayError::Later { after: LOOK_AGAIN_AFTER }));
+        desk.told().await;
+        let found = desk.show(key(1)).await;
+        assert_eq!(found.as_ref().map(|said| said.calls), Ok(0));
+        assert_eq!(desk.topics(), [thread(&found).unwrap()]);
+        assert_eq!(thread(&desk.show(key(1)).await), thread(&found));
+        desk.telegram.assert_clean();
+    }
+
+    #[tokio::test]
+    async fn a_topic_of_another_key_is_not_taken_for_it() {
+        let desk = Desk::start();
+        desk.doubt(key(1), FaultKind::DropBefore).await;
+        let other = desk.show(key(2)).await;
+        desk.pass(2);
+        desk.told().await;
+        let made = desk.show(key(1)).await;
+        assert_ne!(thread(&made), thread(&other));
+        assert_eq!(desk.topics().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_topic_nobody_told_of_is_made_in_the_end() {
+        let desk = Desk::start();
+        desk.doubt(key(1), FaultKind::DropBefore).await;
+        desk.pass(59);
+        let early = desk.show(key(1)).await;
+        assert_eq!(early, Err(SayError::Later { after: LOOK_AGAIN_AFTER }));
+        desk.pass(1);
+        assert_eq!(desk.show(key(1)).await.map(|said| said.calls), Ok(1));
+        assert_eq!(desk.topics().len(), 1);
+    }
 
     fn name(state: SessionLook, title: &str) -> String {
         let session: SessionName = "PD-285".parse().unwrap();

@@ -4,12 +4,16 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::collections::HashSet;
 use vigie_core::{Timestamp, id::DeliveryId};
 
-use super::{Store, StoreError};
+use super::{Store, StoreError, heard::raise_newest, topics};
 use crate::api::{TgChat, TgMessage, TgThread};
 
 /// A key comes again within minutes; a receipt changes within days. After that the rows say nothing
 /// that anybody asks for. In days.
 const KEPT_DAYS: i64 = 30;
+
+/// Supergroups have numbers below this one, which begin with -100. Source: Bot API, `Chat.id`, and
+/// `TDLib`, `DialogId`.
+const SUPERGROUPS: i64 = -1_000_000_000_000;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -95,16 +99,24 @@ impl Store {
         .await
     }
 
-    /// Messages after `before` of which it is known under which key they were said.
+    /// Numbers after `before` that are no unknown message of ours in `chat`: people wrote those, or it
+    /// is known under which key they were said. Chats that are no supergroups share one count, so
+    /// there it is also those of the others.
     pub(crate) async fn known_after(
         &self,
         chat: TgChat,
         before: TgMessage,
     ) -> Result<HashSet<TgMessage>, StoreError> {
         self.run(move |db| {
-            let mut rows =
-                db.prepare_cached("select message from said where chat = ?1 and message > ?2")?;
-            rows.query_map([chat.0, before.0], |row| row.get(0).map(TgMessage))?.collect()
+            let shared = chat.0 > SUPERGROUPS;
+            let mut rows = db.prepare_cached(
+                "select message from said
+                 where (chat = ?1 or (?3 and chat > ?4)) and message > ?2
+                 union select message from heard
+                 where (chat = ?1 or (?3 and chat > ?4)) and message > ?2",
+            )?;
+            let asked = params![chat.0, before.0, shared, SUPERGROUPS];
+            rows.query_map(asked, |row| row.get(0).map(TgMessage))?.collect()
         })
         .await
     }
@@ -133,15 +145,9 @@ impl Store {
         chat: TgChat,
         thread: TgThread,
     ) -> Result<Option<SeenTopic>, StoreError> {
-        self.run(move |db| {
-            db.query_row(
-                "select name, closed from topic where chat = ?1 and thread = ?2",
-                [chat.0, thread.number()],
-                |row| Ok(SeenTopic { name: row.get(0)?, openness: openness(row.get(1)?) }),
-            )
-            .optional()
-        })
-        .await
+        let topic = self.run(move |db| topics::topic(db, chat.0, thread.number())).await?;
+        let openness = |closed| if closed { Openness::Closed } else { Openness::Open };
+        Ok(topic.map(|(name, closed)| SeenTopic { name, openness: openness(closed) }))
     }
 
     /// A topic is so from now on, because we made it so.
@@ -151,7 +157,12 @@ impl Store {
         thread: TgThread,
         topic: SeenTopic,
     ) -> Result<(), StoreError> {
-        self.run(move |db| topic_is(db, chat, thread, &topic.name, topic.openness)).await
+        self.run(move |db| {
+            topics::topic_named(db, chat.0, thread.number(), &topic.name)?;
+            let closed = topic.openness == Openness::Closed;
+            topics::topic_closed(db, chat.0, thread.number(), closed)
+        })
+        .await
     }
 
     /// A topic of that name that the bot made after `before` and that no key made.
@@ -162,17 +173,14 @@ impl Store {
         name: String,
     ) -> Result<Option<TgThread>, StoreError> {
         self.run(move |db| {
-            let number: Option<i64> = db
-                .query_row(
-                    "select thread from topic
-                     where chat = ?1 and thread > ?2 and name = ?3 and ours = 1 and not exists (
-                         select 1 from said where said.chat = topic.chat and said.thread = topic.thread)
-                     order by thread limit 1",
-                    params![chat.0, before.0, name],
-                    |row| row.get(0),
-                )
-                .optional()?;
-            Ok(number.and_then(TgThread::new))
+            let made = "select exists (select 1 from said where chat = ?1 and thread = ?2)";
+            for thread in topics::topics_named(db, chat.0, &name, before.0)? {
+                let made: bool = db.query_row(made, [chat.0, thread], |row| row.get(0))?;
+                if !made {
+                    return Ok(TgThread::new(thread));
+                }
+            }
+            Ok(None)
         })
         .await
     }
@@ -223,7 +231,7 @@ fn begun(row: &Row<'_>) -> rusqlite::Result<Begun> {
 fn said(db: &mut Connection, key: &str, chat: TgChat, message: TgMessage) -> rusqlite::Result<()> {
     let tx = db.transaction()?;
     tx.execute("update said set message = ?2 where key = ?1", params![key, message.0])?;
-    seen(&tx, chat, message.0)?;
+    raise_newest(&tx, chat.0, message.0)?;
     tx.commit()
 }
 
@@ -236,38 +244,10 @@ fn made(
 ) -> rusqlite::Result<()> {
     let tx = db.transaction()?;
     tx.execute("update said set thread = ?2 where key = ?1", params![key, thread.number()])?;
-    topic_is(&tx, chat, thread, name, Openness::Open)?;
+    topics::topic_seen(&tx, chat.0, thread.number(), name, true)?;
     // A topic has the number of the message that says it was made.
-    seen(&tx, chat, thread.number())?;
+    raise_newest(&tx, chat.0, thread.number())?;
     tx.commit()
-}
-
-fn seen(db: &Connection, chat: TgChat, message: i64) -> rusqlite::Result<()> {
-    db.execute(
-        "insert into newest (chat, message) values (?1, ?2)
-         on conflict (chat) do update set message = max(message, excluded.message)",
-        [chat.0, message],
-    )
-    .map(drop)
-}
-
-fn topic_is(
-    db: &Connection,
-    chat: TgChat,
-    thread: TgThread,
-    name: &str,
-    openness: Openness,
-) -> rusqlite::Result<()> {
-    db.execute(
-        "insert into topic (chat, thread, name, closed, ours) values (?1, ?2, ?3, ?4, 1)
-         on conflict (chat, thread) do update set name = excluded.name, closed = excluded.closed",
-        params![chat.0, thread.number(), name, openness == Openness::Closed],
-    )
-    .map(drop)
-}
-
-fn openness(closed: bool) -> Openness {
-    if closed { Openness::Closed } else { Openness::Open }
 }
 
 fn receipt(db: &Connection, chat: TgChat, message: TgMessage) -> rusqlite::Result<Receipt> {
@@ -304,7 +284,7 @@ mod tests {
     use super::*;
     use chrono::TimeDelta;
 
-    const CHAT: TgChat = TgChat(-100_7);
+    const CHAT: TgChat = TgChat(-1_007);
 
     fn now() -> Timestamp {
         Timestamp::from_timestamp(1_796_000_000, 0).unwrap()
@@ -319,9 +299,9 @@ mod tests {
     #[test]
     fn a_key_is_first_in_doubt_and_then_said() {
         let (_folder, mut db) = db();
-        seen(&db, CHAT, 40).unwrap();
+        raise_newest(&db, CHAT.0, 40).unwrap();
         assert_eq!(begin(&mut db, "k", CHAT, now()).unwrap(), Begun::First);
-        seen(&db, CHAT, 50).unwrap();
+        raise_newest(&db, CHAT.0, 50).unwrap();
         let again = begin(&mut db, "k", CHAT, now() + TimeDelta::seconds(9)).unwrap();
         assert_eq!(again, Begun::InDoubt { before: TgMessage(40), at: now() });
         said(&mut db, "k", CHAT, TgMessage(51)).unwrap();
@@ -336,6 +316,32 @@ mod tests {
         let (_folder, mut db) = db();
         begin(&mut db, "k", CHAT, now()).unwrap();
         assert_eq!(begin(&mut db, "k", TgChat(-1), now()).unwrap(), Begun::First);
+    }
+
+    #[tokio::test]
+    async fn a_supergroup_counts_its_own_messages_and_other_chats_count_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("telegram.db"), now()).unwrap();
+        let (ines, tomas, forum) = (TgChat(1), TgChat(2), TgChat(-1_001_000_000_001));
+        for (number, (chat, message)) in [(ines, 5), (tomas, 6), (forum, 7)].into_iter().enumerate()
+        {
+            let key = DeliveryId::from_parts(now(), number as u128);
+            store.begin(key, chat, now()).await.unwrap();
+            store.said(key, chat, TgMessage(message)).await.unwrap();
+        }
+        let known = async |chat| {
+            let mut known: Vec<i64> = store
+                .known_after(chat, TgMessage(4))
+                .await
+                .unwrap()
+                .into_iter()
+                .map(|message| message.0)
+                .collect();
+            known.sort_unstable();
+            known
+        };
+        assert_eq!(known(ines).await, [5, 6]);
+        assert_eq!(known(forum).await, [7]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Topics of forums as they were last seen.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 /// The topic exists, under that name; `ours` once it was made by the bot.
 pub(crate) fn topic_seen(
@@ -37,4 +37,28 @@ pub(crate) fn topic_closed(
         on conflict do update set closed = ?3";
     db.prepare_cached(put)?.execute(params![chat, thread, closed])?;
     Ok(())
+}
+
+/// Its name, and whether it is closed; `None` when nobody saw it.
+pub(crate) fn topic(
+    db: &Connection,
+    chat: i64,
+    thread: i64,
+) -> rusqlite::Result<Option<(String, bool)>> {
+    let ask = "select name, closed from topic where chat = ?1 and thread = ?2";
+    let mut rows = db.prepare_cached(ask)?;
+    rows.query_row([chat, thread], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+}
+
+/// Topics of that name that the bot made in the chat after message `after`: a topic is numbered by
+/// the message that made it. For finding one whose making was never answered.
+pub(crate) fn topics_named(
+    db: &Connection,
+    chat: i64,
+    name: &str,
+    after: i64,
+) -> rusqlite::Result<Vec<i64>> {
+    let ask = "select thread from topic
+        where chat = ?1 and name = ?2 and thread > ?3 and ours order by thread";
+    db.prepare_cached(ask)?.query_map(params![chat, name, after], |row| row.get(0))?.collect()
 }

@@ -82,6 +82,21 @@ async fn a_second_poller_is_not_fought() {
 }
 
 #[tokio::test]
+async fn between_two_conflicts_messages_come_and_it_is_still_said() {
+    let ground = Ground::new();
+    let words = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running";
+    ground.telegram.fault(poll(FaultKind::Refuse(409, words.into())));
+    ground.telegram.send(ADA, ADA, "hi").now();
+    ground
+        .while_hearing(async {
+            ground.daemon.until_texts(&["hi"]).await;
+            ground.until_trouble("another program asks").await;
+        })
+        .await;
+    assert!(ground.bridge.health().heard.is_some());
+}
+
+#[tokio::test]
 async fn a_webhook_is_taken_away_once() {
     let ground = Ground::new();
     let hook = r#"{"url":"https://bots.example.org/secret"}"#;

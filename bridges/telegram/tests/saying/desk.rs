@@ -99,6 +99,11 @@ impl Desk {
 fn open(telegram: &Emulator, folder: &std::path::Path) -> Arc<TelegramBridge> {
     let token = telegram.token().parse().unwrap();
     let api = Api::new(token, telegram.url().parse().unwrap(), Patience::default()).unwrap();
+    bridge(api, folder)
+}
+
+/// A bridge to any server.
+pub(crate) fn bridge(api: Api, folder: &std::path::Path) -> Arc<TelegramBridge> {
     let options = Options {
         api,
         clock: Arc::new(now),

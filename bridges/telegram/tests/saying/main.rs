@@ -2,8 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+#[path = "../common/mod.rs"]
+#[allow(dead_code, reason = "the client's tests use the rest of it")]
+mod common;
 mod desk;
 mod doubt;
+mod heard;
 mod marks;
 mod outcomes;
 mod posts;

@@ -3,9 +3,11 @@
 use std::time::Duration;
 use telegram_emulator::{ADA, AGENTS, Fault, FaultKind, Group, GroupKind, Membership, Status};
 use vigie_core::bridge::{Bridge as _, SayError};
+use vigie_telegram::api::Patience;
 
 use super::{
-    desk::{Desk, calm, edit, main, post, topic},
+    common::{Reply, Server},
+    desk::{Desk, bridge, calm, edit, main, post, topic},
     posts,
 };
 
@@ -111,6 +113,20 @@ async fn a_revoked_token_is_trouble_and_no_hot_loop() {
     let trouble = desk.bridge.health().trouble.unwrap();
     assert!(trouble.contains("get a new one from BotFather"), "{trouble}");
     assert!(!trouble.contains("TEST-TOKEN"), "{trouble}");
+}
+
+#[tokio::test]
+async fn what_lands_in_the_main_chat_by_mistake_is_taken_back() {
+    let server = Server::start([Reply::ok(r#"{"message_id":9,"date":1}"#), Reply::ok("true")]);
+    let folder = tempfile::tempdir().unwrap();
+    let bridge = bridge(server.api(Patience::default()), folder.path());
+    let say = post(posts::text("for the topic"));
+    let key = vigie_core::id::DeliveryId::from_parts(vigie_core::Timestamp::default(), 1);
+    assert_eq!(bridge.say(&topic(ADA, 4), &say, key).await, Err(SayError::NoThread));
+    let requests = server.requests(2);
+    assert!(requests[0].body.contains(r#""message_thread_id":4"#), "{}", requests[0].body);
+    assert!(requests[1].line.contains("/deleteMessage "), "{}", requests[1].line);
+    assert_eq!(requests[1].body, r#"{"chat_id":1001,"message_id":9}"#);
 }
 
 #[tokio::test]

@@ -155,14 +155,14 @@ async fn names_of_files_and_commands_are_nothing_to_tap() {
     let tapped: Vec<_> = shown
         .entities
         .iter()
-        .filter(|entity| !is_a_look(&entity.kind))
+        .filter(|entity| !is_a_look(entity.kind))
         .map(|entity| covered(&shown.text, entity))
         .collect();
     assert_eq!(tapped, ["https://example.org/docs", "the page"]);
     desk.telegram.assert_clean();
 }
 
-fn is_a_look(kind: &EntityKind) -> bool {
+fn is_a_look(kind: EntityKind) -> bool {
     matches!(
         kind,
         EntityKind::Bold
@@ -170,7 +170,7 @@ fn is_a_look(kind: &EntityKind) -> bool {
             | EntityKind::Underline
             | EntityKind::Strikethrough
             | EntityKind::Code
-            | EntityKind::Pre { .. }
+            | EntityKind::Pre
             | EntityKind::Blockquote
     )
 }

@@ -259,6 +259,39 @@ fn but_to_a_plan_is_feedback_and_not_an_approval() {
 }
 
 #[test]
+fn what_no_card_can_hold_goes_before_it_whole_diffs_too() {
+    let old = "a line of the timetable\n".repeat(120);
+    let edit = |old: &str| Asked::Permission {
+        tool: "Edit".into(),
+        input: serde_json::json!({ "file_path": "/src/quay/a.rs", "old_string": old, "new_string": "" }),
+        cwd: "/src/quay".into(),
+        can_remember: false,
+    };
+    let mut w = World::with(&["PD-285"]);
+    let gate = w.asks("PD-285", "r1", edit(&old));
+    let (_, card) = w.card(gate);
+    assert!(card.diff.unwrap().len() > 2_800, "it fits");
+    let gate = w.asks("PD-285", "r2", edit(&old.repeat(2)));
+    let (_, card) = w.card(gate);
+    assert_eq!(card.diff, None);
+    assert!(card.warnings.last().unwrap().contains("the document above"), "{:?}", card.warnings);
+    let document = w.shown.iter().any(|shown| shown.text().matches("-a line").count() == 240);
+    assert!(document, "all of it is there");
+
+    let command = format!("cat {}", "x".repeat(4_000));
+    let ask = |description: &str| Asked::Permission {
+        tool: "Bash".into(),
+        input: serde_json::json!({ "command": command, "description": description }),
+        cwd: "/src/quay".into(),
+        can_remember: false,
+    };
+    let gate = w.asks("PD-285", "r3", ask("looks"));
+    assert!(w.card(gate).1.content.text.len() > 4_000);
+    let gate = w.asks("PD-285", "r4", ask(&"looks at it ".repeat(60)));
+    assert!(w.card(gate).1.content.text.len() < 4_000);
+}
+
+#[test]
 fn a_plan_can_be_approved_with_its_edits() {
     let mut w = World::with(&["PD-285"]);
     w.asks("PD-285", "P1", Asked::Plan { plan: "1. do it".into() });

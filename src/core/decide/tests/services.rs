@@ -118,6 +118,31 @@ fn a_turn_of_half_a_minute_takes_four_calls() {
 }
 
 #[test]
+fn a_quick_turn_with_a_question_takes_three_calls() {
+    let mut w = private();
+    w.start("PD-285");
+    w.telegram("1001", "1001", None, "[PD-285] go");
+    w.takes("PD-285");
+    w.wait(TimeDelta::seconds(30));
+    let before = w.calls.len();
+    w.report("PD-285", AgentEvent::ForeignTurn { turn: None, text: String::new() });
+    w.report("PD-285", AgentEvent::Progress { turn: None, line: "looks around".into() });
+    let session = w.id("PD-285");
+    let ask = crate::agent::AgentEvent::Asked {
+        request: crate::id::RequestId::new("r1"),
+        ask: crate::agent::Asked::Plan { plan: "Do it.".into() },
+    };
+    w.report("PD-285", ask);
+    w.wait(TimeDelta::milliseconds(800));
+    w.taps("Approve");
+    w.settled("PD-285", "r1", crate::agent::Settled::Ours);
+    w.finishes("PD-285", "Done it.");
+    w.wait(TimeDelta::minutes(1));
+    assert_eq!(w.calls.len() - before, 3, "card, card decided, answer: {:?}", w.shows("1001"));
+    assert!(w.state.open_gates_of(session).next().is_none());
+}
+
+#[test]
 fn a_restart_does_not_forget_what_was_sent_a_moment_ago() {
     let mut w = private();
     w.start("PD-285");

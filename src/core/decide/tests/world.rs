@@ -600,7 +600,8 @@ impl World {
             Body::Card(card) => Some(card.gate),
             Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
         });
-        Facts { session, gate, known, heard: own.and_then(row) }
+        let unknown = about.is_some_and(|message| shown.is_none() && row(message).is_none());
+        Facts { session, gate, known, heard: own.and_then(row), unknown }
     }
 
     pub(super) fn card(&self, gate: GateId) -> (MessageId, Card) {

@@ -53,9 +53,8 @@ fn read_file(state: &State, params: &Params, kind: MediaKind) -> Result<Media, R
     if given.is_empty() || given.starts_with("attach://") {
         return Err(bad(format!("there is no {field} in the request")));
     }
-    let (_, media) = state.files.by_id(given).ok_or_else(|| {
-        bad("wrong remote file identifier specified: can't unserialize it. Wrong last symbol")
-    })?;
+    let wrong = "wrong remote file identifier specified: can't unserialize it. Wrong last symbol";
+    let media = &state.files.by_id(given).ok_or_else(|| bad(wrong))?.media;
     if media.kind != kind {
         return Err(bad(format!("can't use file of type {} as {field}", media.kind.field())));
     }
@@ -64,15 +63,13 @@ fn read_file(state: &State, params: &Params, kind: MediaKind) -> Result<Media, R
 
 pub(super) fn get_file(state: &mut State, params: &Params) -> Result<Value, Refusal> {
     let id = params.str("file_id");
-    let (path, media) = state
-        .files
-        .by_id(id)
-        .ok_or_else(|| bad("wrong file_id or the file is temporarily unavailable"))?;
-    if media.bytes.len() > DOWNLOAD_BYTES {
+    let unknown = "wrong file_id or the file is temporarily unavailable";
+    let file = state.files.by_id(id).ok_or_else(|| bad(unknown))?;
+    let size = file.media.bytes.len();
+    if size > DOWNLOAD_BYTES {
         return Err(bad("file is too big"));
     }
-    let unique = format!("u{id}");
-    Ok(
-        json!({"file_id": id, "file_unique_id": unique, "file_size": media.bytes.len(), "file_path": path}),
-    )
+    Ok(json!({
+        "file_id": id, "file_unique_id": file.unique, "file_size": size, "file_path": file.path,
+    }))
 }

@@ -66,10 +66,14 @@ async fn a_photo_must_be_a_picture_of_possible_size() {
                 .await;
         match words {
             None => {
-                assert_eq!(answer["result"]["photo"][1]["file_size"], bytes.len(), "{at}: {answer}")
+                assert_eq!(
+                    answer["result"]["photo"][1]["file_size"],
+                    bytes.len(),
+                    "{at}: {answer}"
+                );
             }
             Some(words) => {
-                assert_eq!(answer["description"], format!("Bad Request: {words}"), "{at}")
+                assert_eq!(answer["description"], format!("Bad Request: {words}"), "{at}");
             }
         }
     }
@@ -97,6 +101,7 @@ async fn a_bot_fetches_what_people_send() {
         let part = &update["message"][kind.field()];
         let id = part["file_id"].as_str().or_else(|| part[1]["file_id"].as_str()).unwrap();
         let file = ok(&emulator, "getFile", json!({"file_id": id})).await;
+        assert_eq!(file["file_size"], name.len());
         let path = format!("/file/bot{}/{}", emulator.token(), file["file_path"].as_str().unwrap());
         let reply = get(&emulator.url(), &path).await.unwrap();
         assert_eq!(reply.body, name.as_bytes());

@@ -268,3 +268,21 @@ async fn pins_and_deletions_need_their_rights() {
         "Bad Request: message can't be deleted"
     );
 }
+
+#[tokio::test]
+async fn without_topics_a_thread_has_no_effect() {
+    let emulator = calm();
+    emulator.add_group(Group {
+        kind: GroupKind::Supergroup,
+        ..Group::forum(-1_001_000_000_002, "Plain")
+    });
+    let send = json!({"chat_id": -1_001_000_000_002_i64, "text": "x", "message_thread_id": 5});
+    let message = ok(&emulator, "sendMessage", send).await;
+    assert!(message.get("message_thread_id").is_none());
+    assert_eq!(emulator.defects()[0].kind, "thread without effect");
+    let create = json!({"chat_id": -1_001_000_000_002_i64, "name": "t"});
+    assert_eq!(
+        refused(&emulator, "createForumTopic", create).await,
+        "Bad Request: the chat is not a forum"
+    );
+}

@@ -7,7 +7,7 @@ use telegram_emulator::{ADA, AGENTS, BOB, Emulator, EntityKind, World, units};
 
 use crate::support::{calm, ok, refused, say};
 
-fn button(button: Value) -> Value {
+fn button(button: &Value) -> Value {
     json!({"inline_keyboard": [[button]]})
 }
 
@@ -75,7 +75,7 @@ async fn buttons_are_checked() {
         ok(
             &emulator,
             "sendMessage",
-            json!({"chat_id": ADA, "text": "x", "reply_markup": button(one)}),
+            json!({"chat_id": ADA, "text": "x", "reply_markup": button(&one)}),
         )
         .await;
     }
@@ -109,7 +109,7 @@ async fn buttons_are_checked() {
         ),
     ];
     for (one, words) in bad {
-        let params = json!({"chat_id": ADA, "text": "x", "reply_markup": button(one.clone())});
+        let params = json!({"chat_id": ADA, "text": "x", "reply_markup": button(&one)});
         assert_eq!(
             refused(&emulator, "sendMessage", params).await,
             format!("Bad Request: {words}"),
@@ -213,7 +213,7 @@ async fn only_own_texts_can_be_edited() {
 #[tokio::test]
 async fn an_edit_without_buttons_takes_them_away() {
     let emulator = calm();
-    let keyboard = button(json!({"text": "Go", "callback_data": "go"}));
+    let keyboard = button(&json!({"text": "Go", "callback_data": "go"}));
     let sent = json!({"chat_id": ADA, "text": "x", "reply_markup": keyboard});
     let id = ok(&emulator, "sendMessage", sent).await["message_id"].as_i64().unwrap();
     let again = json!({"chat_id": ADA, "message_id": id, "reply_markup": keyboard});

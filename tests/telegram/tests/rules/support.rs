@@ -1,5 +1,7 @@
 //! A bot without a library: it says over HTTP what it is told, and hands back what it hears.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use telegram_emulator::{Emulator, World};
 use tokio::{
@@ -29,8 +31,16 @@ impl Reply {
     }
 }
 
+/// No request takes longer, unless something is broken.
+const DEADLINE: Duration = Duration::from_secs(30);
+
 /// Sends a request as it is; none if the connection broke before a whole answer.
 pub(crate) async fn exchange(url: &str, request: &[u8]) -> Option<Reply> {
+    let whole = tokio::time::timeout(DEADLINE, exchange_in_time(url, request)).await;
+    whole.expect("an answer, or a broken connection, in time")
+}
+
+async fn exchange_in_time(url: &str, request: &[u8]) -> Option<Reply> {
     let address = url.strip_prefix("http://").unwrap();
     let mut stream = TcpStream::connect(address).await.ok()?;
     stream.write_all(request).await.ok()?;
