@@ -136,7 +136,13 @@ fn files(message: &Message) -> Vec<Offered> {
     ];
     let named = named.into_iter().filter_map(|(file, name)| Some(offered(file?, name)));
     named
-        .chain(message.photo.iter().max_by_key(|size| size.width * size.height).map(photo))
+        .chain(
+            message
+                .photo
+                .iter()
+                .max_by_key(|size| size.width.saturating_mul(size.height))
+                .map(photo),
+        )
         .chain(message.sticker.as_ref().map(sticker))
         .collect()
 }

@@ -154,7 +154,7 @@ fn too_big(size: Option<u64>) -> String {
 
 /// In the megabytes that Telegram shows.
 fn megabytes(bytes: u64) -> String {
-    let tenths = bytes * 10 / (1 << 20);
+    let tenths = bytes.saturating_mul(10) / (1 << 20);
     format!("{}.{} MB", tenths / 10, tenths % 10)
 }
 

@@ -92,18 +92,7 @@ impl Hearing<'_> {
     }
 
     async fn said(self, unit: &Unit, first: &Piece) {
-        let pieces = || {
-            unit.items.iter().filter_map(|item| match &item.work {
-                Work::Said(piece) => Some(piece),
-                Work::Edited { .. }
-                | Work::Tapped(_)
-                | Work::Reacted(_)
-                | Work::Noted(_)
-                | Work::Moved { .. }
-                | Work::Silent(_)
-                | Work::Unread { .. } => None,
-            })
-        };
+        let pieces = || unit.items.iter().filter_map(Item::piece);
         let ids = unit.ids();
         if !self.admits(first.spot).await {
             let text = first.text.chars().take(OF_A_STRANGER).collect();

@@ -45,6 +45,22 @@ pub(super) struct Item {
     pub(super) work: Work,
 }
 
+impl Item {
+    /// What a person said, if it is that.
+    pub(super) fn piece(&self) -> Option<&Piece> {
+        match &self.work {
+            Work::Said(piece) => Some(piece),
+            Work::Edited { .. }
+            | Work::Tapped(_)
+            | Work::Reacted(_)
+            | Work::Noted(_)
+            | Work::Moved { .. }
+            | Work::Silent(_)
+            | Work::Unread { .. } => None,
+        }
+    }
+}
+
 /// Something to hand in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Work {
@@ -94,8 +110,7 @@ impl Unit {
 
     /// Fetching files takes its time.
     pub(super) fn has_files(&self) -> bool {
-        let files =
-            |item: &Item| matches!(&item.work, Work::Said(piece) if !piece.files.is_empty());
+        let files = |item: &Item| item.piece().is_some_and(|piece| !piece.files.is_empty());
         self.items.iter().any(files)
     }
 }
@@ -113,7 +128,7 @@ pub(super) enum Step {
 /// before a start, waits as if it had come then.
 pub(super) fn next(queue: &mut VecDeque<Item>, now: Timestamp, since: Timestamp) -> Step {
     let Some(head) = queue.front() else { return Step::Nothing };
-    let Work::Said(first) = &head.work else {
+    let Some(first) = head.piece() else {
         return Step::HandIn(take(queue, &[0], Together::Alone, true));
     };
     if let Some(batch) = head.batch {
@@ -140,7 +155,7 @@ pub(super) fn next(queue: &mut VecDeque<Item>, now: Timestamp, since: Timestamp)
 
 /// Takes the first command out of a queue that cannot go on yet: `/stop` waits for no download.
 pub(super) fn command(queue: &mut VecDeque<Item>) -> Option<Unit> {
-    let is_command = |item: &Item| matches!(&item.work, Work::Said(piece) if passes(piece));
+    let is_command = |item: &Item| item.piece().is_some_and(passes);
     let place = queue.iter().position(is_command)?;
     Some(take(queue, &[place], Together::Alone, true))
 }
@@ -153,7 +168,8 @@ struct Group {
 }
 
 fn album_of(queue: &VecDeque<Item>, album: &str, since: Timestamp) -> Group {
-    let member = |item: &Item| matches!(&item.work, Work::Said(piece) if piece.album.as_deref() == Some(album));
+    let of_it = |piece: &Piece| piece.album.as_deref() == Some(album);
+    let member = |item: &Item| item.batch.is_none() && item.piece().is_some_and(of_it);
     let places = places(queue, member);
     let came = |place: Option<&usize>| place.map(|place| queue[*place].received.max(since));
     let full = places.len() >= ALBUM;
@@ -166,7 +182,7 @@ fn paste_of(queue: &VecDeque<Item>, first: &Piece, since: Timestamp) -> Group {
     let mut group = Group { places: vec![0], until: None };
     let (mut last, mut came) = (first, queue[0].received);
     for (place, item) in queue.iter().enumerate().skip(1) {
-        let Work::Said(piece) = &item.work else { return group };
+        let Some(piece) = item.piece() else { return group };
         if passes(piece) {
             continue;
         }

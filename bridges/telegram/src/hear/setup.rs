@@ -49,7 +49,7 @@ pub(super) async fn introduce(bridge: &TelegramBridge, me: &watch::Sender<Option
                 break;
             }
             Err(error) => {
-                debug!(%error, "the bot is not known yet");
+                warn!(%error, "Telegram does not say who the bot is; nothing is handed in before");
                 tokio::time::sleep(rest(&error, failures)).await;
             }
         }

@@ -120,7 +120,7 @@ pub(crate) fn keep(
         keep_one(&tx, bot, update, now)?;
     }
     // Of this batch alone: after a quiet week its numbers may be lower than what was asked for.
-    let next = updates.iter().map(|update| update.number + 1).max();
+    let next = updates.iter().map(|update| update.number.saturating_add(1)).max();
     let polled = "update bot set next = coalesce(?2, next), told = iif(?2 is null, told, ?3),
         silent = iif(?3 - polled > ?4, max(coalesce(silent, 0), ?3 - polled), silent),
         polled = ?3 where id = ?1";

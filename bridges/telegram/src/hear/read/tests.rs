@@ -107,3 +107,45 @@ fn what_does_not_read_is_an_error_and_no_panic() {
         assert!(read(update, &me()).is_err(), "{update}");
     }
 }
+
+/// Every update that is `whole` with one value in it replaced, wherever it stands.
+fn spoilt(whole: &Value, at: &Value, spoil: &Value, out: &mut Vec<Value>, path: &str) {
+    let mut each = |at: &Value, step: &str| {
+        let path = format!("{path}/{step}");
+        let mut other = whole.clone();
+        *other.pointer_mut(&path).unwrap() = spoil.clone();
+        out.push(other);
+        spoilt(whole, at, spoil, out, &path);
+    };
+    match at {
+        Value::Object(fields) => fields.iter().for_each(|(name, at)| each(at, name)),
+        Value::Array(all) => {
+            all.iter().enumerate().for_each(|(place, at)| each(at, &place.to_string()));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn no_update_makes_it_panic_whatever_stands_where() {
+    let updates = CASES.iter().flat_map(|file| file.lines()).filter(|line| line.starts_with('{'));
+    let spoils = [
+        serde_json::json!(null),
+        serde_json::json!(i64::MAX),
+        serde_json::json!(-1.5),
+        serde_json::json!("\u{202E}\u{0}😀"),
+        serde_json::json!([[{}]]),
+        serde_json::json!({ "id": {} }),
+    ];
+    let mut all = Vec::new();
+    for update in updates {
+        let whole: Value = serde_json::from_str(update).unwrap();
+        for spoil in &spoils {
+            spoilt(&whole, &whole, spoil, &mut all, "");
+        }
+    }
+    assert!(all.len() > 1_000, "{}", all.len());
+    for update in all {
+        let _ = read(&update.to_string(), &me()); // an error is fine
+    }
+}
