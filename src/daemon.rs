@@ -22,10 +22,9 @@ use crate::{
     config::{Config, Surroundings},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
-    looking::Looking,
     outbox::{Outbox, Sending},
     rules::rules,
-    sessions::{Ground, Sessions},
+    sessions::{self, Ground, Sessions},
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
@@ -103,12 +102,12 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let store = Store::open(&data)?;
     let Bridges { all: bridges, phone, invites } = bridges::open(&config, &data, &clock, &tasks)?;
     let ground = Ground { config: config.clone(), data: data.clone(), binary };
+    sessions::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
         move |hub: Hub| -> Box<dyn Hands> {
             let outbox = Outbox::start(&tasks, &bridges, &hub);
-            let looking = Looking::new(ground.clone(), tasks.clone(), hub.clone());
-            Box::new(Reach { outbox, looking, sessions: Sessions::new(ground, tasks, hub) })
+            Box::new(Reach { outbox, sessions: Sessions::new(ground, tasks, hub) })
         }
     };
     let all_rules = rules(&config, &bridges)?;
@@ -147,7 +146,6 @@ impl Daemon {
 struct Reach {
     outbox: Outbox,
     sessions: Sessions,
-    looking: Looking,
 }
 
 impl Hands for Reach {
@@ -165,7 +163,7 @@ impl Hands for Reach {
                 self.sessions.acknowledge(session, run, seq);
             }
             Effect::Look { session, at, files, place } => {
-                self.looking.look(*session, at, files, place);
+                self.sessions.look(*session, at, files, place);
             }
         }
     }

@@ -9,7 +9,7 @@ pub mod daemon;
 pub mod doctor;
 pub mod hold;
 pub mod hub;
-pub mod looking;
+pub mod looks;
 pub mod outbox;
 pub mod rules;
 pub mod sessions;

@@ -13,6 +13,8 @@
 mod home;
 #[path = "support/phone.rs"]
 mod phone;
+#[path = "support/telegram.rs"]
+mod telegram;
 
 use home::{DEADLINE, Home};
 use rusqlite::ffi;
@@ -23,6 +25,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
     time::{Duration, Instant},
 };
+use telegram_emulator::{ADA, Emulator, World};
 use vigie::{
     config::{Config, Named, Surroundings},
     daemon::{self, Options},
@@ -237,6 +240,61 @@ async fn asked_and_answered(home: &mut Home, phone: &phone::Phone) {
     assert_eq!(cards.iter().filter(|m| m["what"]["body"]["body"] == "card").count(), 1, "one card");
 }
 
+/// The same from Telegram, with a card in between: a message in, a card out, a tap in, the answer
+/// out, each exactly once, whatever write the daemon dies at. Returns how many deaths there were.
+async fn over_telegram_at_every_write(when: &str) -> u32 {
+    for at in 1.. {
+        let emulator = Emulator::start(World { flood: false, ..World::default() });
+        let mut home = Home::new(start_child);
+        telegram::configure(&home, &emulator, "[phone]\nenabled = false\n");
+        home.up().await;
+        emulator.wait_polling().await;
+        telegram::pair(&home, &emulator, ADA, ADA).await;
+        telegram::new(&home, "PD-285").await;
+        home.kill();
+        home.env = vec![(DIE_AT.into(), at.to_string()), (DIE_WHEN.into(), when.into())];
+        home.spawn();
+        home.try_up().await;
+        asked_and_answered_on_telegram(&mut home, &emulator).await;
+        if !home.env.is_empty() {
+            assert!(at > 10, "it hardly wrote anything");
+            return at - 1;
+        }
+    }
+    unreachable!("every journey ends")
+}
+
+async fn asked_and_answered_on_telegram(home: &mut Home, emulator: &Emulator) {
+    emulator.send(ADA, ADA, "[PD-285] leave a note").now();
+    let open = |emulator: &Emulator| {
+        emulator.messages(ADA, None).into_iter().find(|m| m.button("Approve").is_some())
+    };
+    let card = until_done(home, async |_| open(emulator)).await;
+    let _ = emulator.press(ADA, card.id, ADA, "Approve");
+    let done = |emulator: &Emulator| telegram::count(emulator, ADA, "Done:") > 0;
+    until_done(home, async |_| done(emulator).then_some(())).await;
+    let taken = |emulator: &Emulator| telegram::count(emulator, ADA, "The agent has it") > 0;
+    until_done(home, async |_| taken(emulator).then_some(())).await;
+    // Whatever would come twice comes before the answer to the next message.
+    emulator.send(ADA, ADA, "[PD-285] recall").now();
+    let recalled = |emulator: &Emulator| {
+        let all = emulator.messages(ADA, None);
+        all.into_iter().find(|m| {
+            m.is_bot()
+                && m.text.contains("leave a note")
+                && m.id > card.id + 1
+                && !m.text.contains("Done:")
+        })
+    };
+    let recall = until_done(home, async |_| recalled(emulator)).await;
+    assert_eq!(recall.text.matches("leave a note").count(), 1, "told once: {recall:#?}");
+    assert_eq!(telegram::count(emulator, ADA, "Done:"), 1, "{}", emulator.picture());
+    let note = std::fs::read_to_string(home.project().join("vigie-demo.txt")).unwrap();
+    assert_eq!(note.lines().count(), 1, "it ran once");
+    let open = emulator.messages(ADA, None).into_iter().filter(|m| m.button("Approve").is_some());
+    assert_eq!(open.count(), 0, "no card is left open: {}", emulator.picture());
+}
+
 const ANSWER: &str = "3 lines printed";
 /// In what the agent remembers; a person's own message is no post.
 const RECALLED: &str = "stream 3";
@@ -263,6 +321,18 @@ async fn a_gate_survives_a_death_before_each_write() {
 async fn a_gate_survives_a_death_after_each_write() {
     let deaths = at_every_write("after", asked_and_answered).await;
     eprintln!("gate, after each write: {deaths} deaths, lost 0, doubled 0");
+}
+
+#[tokio::test]
+async fn telegram_survives_a_death_before_each_write() {
+    let deaths = over_telegram_at_every_write("before").await;
+    eprintln!("over Telegram, before each write: {deaths} deaths, lost 0, doubled 0");
+}
+
+#[tokio::test]
+async fn telegram_survives_a_death_after_each_write() {
+    let deaths = over_telegram_at_every_write("after").await;
+    eprintln!("over Telegram, after each write: {deaths} deaths, lost 0, doubled 0");
 }
 
 /// Lets the daemon write files of this many bytes at most, or of any size.

@@ -15,24 +15,30 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("store", &[]),
     ("agents", &["clock"]),
     ("hold", &["agents", "clock"]),
+    ("looks", &["agents", "hold"]),
     ("config", &["agents"]),
     ("bridges", &["clock", "config", "tasks"]),
     ("rules", &["bridges", "config"]),
     ("hub", &["clock", "store", "tasks"]),
     ("outbox", &["hub", "tasks"]),
     ("watch", &["hub", "tasks"]),
-    ("sessions", &["agents", "config", "hold", "hub", "tasks"]),
-    ("looking", &["hold", "hub", "sessions", "tasks"]),
+    ("sessions", &["agents", "clock", "config", "hold", "hub", "looks", "tasks"]),
     ("web", &["clock", "config", "hub", "tasks"]),
     ("doctor", &["agents", "bridges", "config", "web"]),
     (
         "daemon",
         &[
-            "bridges", "clock", "config", "hold", "hub", "looking", "outbox", "rules", "sessions",
-            "store", "tasks", "watch", "web",
+            "bridges", "clock", "config", "hold", "hub", "outbox", "rules", "sessions", "store",
+            "tasks", "watch", "web",
         ],
     ),
-    ("cli", &["agents", "bridges", "clock", "config", "daemon", "doctor", "hold", "tasks", "web"]),
+    (
+        "cli",
+        &[
+            "agents", "bridges", "clock", "config", "daemon", "doctor", "hold", "looks", "tasks",
+            "web",
+        ],
+    ),
 ];
 
 /// Who may name the packages of bridges: the one file that knows all, and what the core is told.

@@ -94,11 +94,11 @@ pub enum NewestOf {
 pub enum DeliveryState {
     Due {
         not_before: Option<Timestamp>,
-        tries: u32,
+        tries: Tries,
     },
     /// Handed to the bridge; after a crash it is not known whether the service took it.
     InFlight {
-        tries: u32,
+        tries: Tries,
     },
     Sent {
         message: Option<MessageId>,
@@ -111,6 +111,28 @@ pub enum DeliveryState {
     },
     /// A newer one took its place.
     Replaced,
+}
+
+/// How often a delivery was tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tries {
+    pub made: u32,
+    /// Those whose end nobody saw.
+    pub doubtful: u32,
+}
+
+impl Tries {
+    /// One more that surely did not arrive.
+    #[must_use]
+    pub fn refused(self) -> Self {
+        Self { made: self.made.saturating_add(1), ..self }
+    }
+
+    /// One more that may have arrived.
+    #[must_use]
+    pub fn in_doubt(self) -> Self {
+        Self { doubtful: self.doubtful.saturating_add(1), ..self.refused() }
+    }
 }
 
 impl DeliveryState {

@@ -155,6 +155,13 @@ pub fn was_started(folder: &Path) -> bool {
     folder.join(journal::FILE).exists()
 }
 
+/// What the session's program was started with, straight from the folder.
+pub fn spec(folder: &Path) -> Result<Spec, LinkError> {
+    let unusable = |source| LinkError::Folder { folder: folder.to_owned(), source };
+    let bytes = fs::read(folder.join(SPEC)).map_err(unusable)?;
+    serde_json::from_slice(&bytes).map_err(|error| unusable(error.into()))
+}
+
 /// Reports from `from_seq` on, straight from the folder, whether a holder lives or not.
 pub fn read_journal(folder: &Path, from_seq: u64) -> Result<Vec<Report>, LinkError> {
     journal::read(folder, from_seq)
@@ -189,10 +196,7 @@ pub async fn kill_folder(folder: &Path) -> Result<(), LinkError> {
         return Ok(());
     }
     // No holder, or one that hangs: what carries the session's mark goes, the holder included.
-    let unusable = |source| LinkError::Folder { folder: folder.to_owned(), source };
-    let spec: Spec = serde_json::from_slice(&fs::read(folder.join(SPEC)).map_err(unusable)?)
-        .map_err(|error| unusable(error.into()))?;
-    let session = spec.session.to_string();
+    let session = spec(folder)?.session.to_string();
     let holder = holder_pid(folder).filter(|_| alive(folder));
     let find = || {
         let mut found = tree::marked(&session);

@@ -103,10 +103,12 @@ impl Worker {
     /// When to look at the deadlines again; far away when there is none.
     fn deadline(&self) -> Instant {
         const FAR: Duration = Duration::from_hours(1);
+        // Should a deadline ever stand in the past and nothing come of it, we do not spin on it.
+        const SOON: Duration = Duration::from_millis(10);
         let left = next_deadline(&self.state)
             .map(|at| (at - self.clock.now()).to_std().unwrap_or_default());
         // Wall clock and timers drift apart over a sleep of the machine, so look now and then.
-        Instant::now() + left.unwrap_or(FAR).min(FAR)
+        Instant::now() + left.unwrap_or(FAR).clamp(SOON, FAR)
     }
 
     async fn mail(&mut self, mail: Mail) {

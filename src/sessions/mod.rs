@@ -3,8 +3,10 @@
 
 mod launch;
 mod link;
+mod look;
 mod worktree;
 
+pub use look::tidy;
 pub use worktree::WorktreeError;
 
 use std::{collections::HashMap, path::PathBuf, sync::Arc};
@@ -37,6 +39,11 @@ impl Ground {
     /// What all starts of a session share.
     pub fn shared(&self, session: SessionId) -> PathBuf {
         self.data.join("sessions").join(session.to_string())
+    }
+
+    /// Where files lie that are about to be sent.
+    pub fn outgoing(&self) -> PathBuf {
+        self.data.join("outgoing")
     }
 
     /// The folder of one start of a session.

@@ -87,6 +87,8 @@ pub struct TelegramBridge {
     pub(crate) commands: Vec<Menu>,
     pub(crate) store: Store,
     health: Mutex<Health>,
+    /// One hears at a time.
+    pub(crate) hearing: tokio::sync::Mutex<()>,
 }
 
 impl TelegramBridge {
@@ -104,6 +106,7 @@ impl TelegramBridge {
             parts: options.parts.unwrap_or(PARTS),
             commands: options.commands,
             health: Mutex::default(),
+            hearing: tokio::sync::Mutex::default(),
         }))
     }
 

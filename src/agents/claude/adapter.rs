@@ -45,7 +45,7 @@ pub async fn run(io: AgentIo) {
 }
 
 /// The program's: what the configuration sets, else what it inherited from us.
-fn config_folder(set: &BTreeMap<String, String>) -> PathBuf {
+pub(super) fn config_folder(set: &BTreeMap<String, String>) -> PathBuf {
     let names = ["CLAUDE_CONFIG_DIR", "HOME"];
     let value = |name: &str| set.get(name).cloned().or_else(|| env::var(name).ok());
     let env = names.iter().filter_map(|name| Some(((*name).to_owned(), value(name)?))).collect();

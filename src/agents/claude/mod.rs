@@ -11,6 +11,7 @@ mod machine;
 mod probe;
 mod registry;
 mod text;
+mod transcript;
 mod typist;
 mod usage;
 
@@ -19,3 +20,4 @@ pub(in crate::agents) use adapter::{Source, drive};
 pub(crate) use command::own_program;
 pub use command::{CommandError, command_line};
 pub use probe::{Known, Probe, probe};
+pub use transcript::{Said, Talk, What, find_transcript, read_transcript};

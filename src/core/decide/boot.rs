@@ -1,10 +1,14 @@
 //! After a start: what the rows say is left to do.
 
 use super::{Effect, Work};
-use crate::{delivery::DeliveryState, state::Row};
+use crate::{
+    delivery::{DeliveryState, Tries},
+    state::Row,
+};
 
 impl Work<'_> {
     pub(super) fn boot(&mut self) {
+        self.keep_quiet();
         self.settle_in_flight();
         for session in self.state.live().cloned().collect::<Vec<_>>() {
             self.show_thread(session.id);
@@ -16,6 +20,24 @@ impl Work<'_> {
                     after: session.last_seq,
                 },
             });
+        }
+    }
+
+    /// Where a service asked to be left alone, it is, also by a daemon that just started.
+    fn keep_quiet(&mut self) {
+        let waits = self.state.deliveries.values().filter_map(|d| match d.state {
+            DeliveryState::Due { not_before: Some(until), tries: Tries { made: 1.., .. } } => {
+                Some(((d.to.bridge.clone(), d.to.chat.clone()), until))
+            }
+            DeliveryState::Due { .. }
+            | DeliveryState::InFlight { .. }
+            | DeliveryState::Sent { .. }
+            | DeliveryState::Failed { .. }
+            | DeliveryState::Replaced => None,
+        });
+        for (chat, until) in waits.collect::<Vec<_>>() {
+            let quiet = self.state.quiet.entry(chat).or_insert(until);
+            *quiet = until.max(*quiet);
         }
     }
 

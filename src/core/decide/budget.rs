@@ -1,21 +1,31 @@
 //! What a chat bears: who may use how much of it, and when it bears more.
 
 use chrono::TimeDelta;
+use std::collections::HashSet;
 
 use crate::{
     Timestamp,
     bridge::{Budget, Mark},
     delivery::{Delivery, DeliveryState, Outgoing, Rank},
+    id::{BridgeName, ChatId},
     state::{ChatState, State},
 };
 
 /// When the next delivery that waits for a time becomes due.
 pub(super) fn next_due(state: &State) -> Option<Timestamp> {
+    let in_flight = |d: &&Delivery| matches!(d.state, DeliveryState::InFlight { .. });
+    let busy: HashSet<_> =
+        state.deliveries.values().filter(in_flight).map(|d| (&d.to.bridge, &d.to.chat)).collect();
+    let again = state.tried_before();
     let waits = state.deliveries.values().filter_map(|delivery| {
         let DeliveryState::Due { not_before, .. } = delivery.state else { return None };
         let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
         let quiet = state.quiet.get(&chat).copied();
-        let free = state.free_at(delivery).filter(|_| state.is_sendable(delivery));
+        let held = again.iter().any(|earlier| earlier.is_before(delivery))
+            || busy.contains(&(&chat.0, &chat.1))
+            || state.is_shut(delivery)
+            || state.place_of(&delivery.to).is_none();
+        let free = state.free_at(delivery).filter(|_| !held);
         not_before.max(quiet).max(free)
     });
     waits.min()
@@ -48,7 +58,45 @@ fn is_free(what: &Outgoing) -> bool {
     }
 }
 
+/// Something that was tried already and waits for its next try. Those of its rank stay behind it, so
+/// that an answer in parts is never read out of order.
+pub(super) struct TriedBefore {
+    chat: (BridgeName, ChatId),
+    rank: Rank,
+    number: u64,
+    until: Timestamp,
+}
+
+impl TriedBefore {
+    fn is_before(&self, other: &Delivery) -> bool {
+        self.chat.0 == other.to.bridge
+            && self.chat.1 == other.to.chat
+            && self.rank == other.rank
+            && self.number < other.number
+    }
+
+    /// Whether it still waits, and `other` is behind it.
+    pub(super) fn goes_before(&self, other: &Delivery, now: Timestamp) -> bool {
+        self.until > now && self.is_before(other)
+    }
+}
+
 impl State {
+    pub(super) fn tried_before(&self) -> Vec<TriedBefore> {
+        let tried = |d: &Delivery| match d.state {
+            DeliveryState::Due { not_before: Some(until), tries } if tries.made > 0 => {
+                let chat = (d.to.bridge.clone(), d.to.chat.clone());
+                Some(TriedBefore { chat, rank: d.rank, number: d.number, until })
+            }
+            DeliveryState::Due { .. }
+            | DeliveryState::InFlight { .. }
+            | DeliveryState::Sent { .. }
+            | DeliveryState::Failed { .. }
+            | DeliveryState::Replaced => None,
+        };
+        self.deliveries.values().filter_map(tried).collect()
+    }
+
     /// From when on the chat's budget allows it; `None`: at any time.
     pub(super) fn free_at(&self, delivery: &Delivery) -> Option<Timestamp> {
         if is_free(&delivery.what) {
@@ -59,18 +107,6 @@ impl State {
         let allowed = allowed(budget, delivery.rank);
         let oldest = spent.get(spent.len().checked_sub(allowed)?)?;
         Some(*oldest + TimeDelta::from_std(budget.window).unwrap_or(TimeDelta::MAX))
-    }
-
-    /// Whether nothing but time keeps it.
-    fn is_sendable(&self, delivery: &Delivery) -> bool {
-        let same = |other: &Delivery| {
-            other.to.bridge == delivery.to.bridge && other.to.chat == delivery.to.chat
-        };
-        let busy = self
-            .deliveries
-            .values()
-            .any(|other| same(other) && matches!(other.state, DeliveryState::InFlight { .. }));
-        !busy && self.place_of(&delivery.to).is_some() && !self.is_shut(delivery)
     }
 
     /// Whether its chat takes nothing.

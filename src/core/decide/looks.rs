@@ -8,7 +8,7 @@ use super::{
     show,
 };
 use crate::{
-    bridge::{Body, FilePost, Level, Part, Place, Post},
+    bridge::{Body, Document, FilePost, Level, Part, Place, Post},
     delivery::{Outgoing, Rank},
     id::SessionId,
     state::Role,
@@ -37,14 +37,17 @@ impl Work<'_> {
             }
             Looked::Text { about, text, name, form } => {
                 let masked = text::mask(&text).text;
-                let mut rich = Rich::plain(format!("{about}\n"));
-                match form {
-                    LookedForm::Diff => {
-                        let style = Style::Pre { language: Some("diff".into()) };
-                        rich.push(&text::reveal(&masked).text.text, Some(style));
+                let language = match form {
+                    LookedForm::Document => {
+                        let name = format!("{name}.md");
+                        let document = Document { name, text: masked, about };
+                        return self.post_as(id, place, Body::Document(document));
                     }
-                    LookedForm::Markdown => rich.append(&text::markdown(&masked)),
-                }
+                    LookedForm::Diff => Some("diff".into()),
+                    LookedForm::Plain => None,
+                };
+                let mut rich = Rich::plain(format!("{about}\n"));
+                rich.push(&text::reveal(&masked).text.text, Some(Style::Pre { language }));
                 self.post_rich_to(id, place, &rich, &name);
             }
             Looked::File(file) => self.post_file(id, place, file),

@@ -13,6 +13,7 @@ mod looks;
 mod noted;
 mod orders;
 mod outbox;
+mod outcome;
 mod people;
 mod reports;
 mod requests;
@@ -138,7 +139,9 @@ pub enum Looked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LookedForm {
     Diff,
-    Markdown,
+    Plain,
+    /// Markdown, as a file whatever its length.
+    Document,
 }
 
 /// Something to do once the rows are written. Each may be done again after a crash.

@@ -2,33 +2,17 @@
 //! service says.
 
 use chrono::TimeDelta;
-use serde_json::json;
 use std::collections::HashSet;
 
-use super::{About, Effect, Work};
+use super::{Effect, Work};
 use crate::{
     Timestamp,
-    bridge::{Body, Level, Place, Post, Progress, Repeats, Said, Say, SayError},
-    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Shown, Spot, Target},
-    id::{BridgeName, ChatId, DeliveryId, SessionId},
+    bridge::{Body, Place, Post, Progress, Say},
+    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Shown, Spot, Target, Tries},
+    id::{DeliveryId, SessionId},
     prompt::PromptMessage,
-    state::{Chat, ChatRow, Row, ThreadRow},
+    state::{Chat, Row},
 };
-
-/// After a send whose end nobody saw, before it is tried again.
-const AFTER_DOUBT: TimeDelta = TimeDelta::seconds(2);
-
-/// Failures kept for `status`; older ones stand in the journal.
-const FAILURES_SHOWN: usize = 50;
-
-/// A card or a final answer is tried so often before it is given up and said at the desk.
-const LAST_TRY: u32 = 10;
-
-/// What may wait for a chat that takes nothing; more is a chat nobody reads.
-const WAITING_AT_MOST: usize = 500;
-
-/// Messages whose last change is remembered.
-const CHANGES_REMEMBERED: usize = 1000;
 
 /// Versions of a long turn's progress come at most this many times rarer than those of a short one.
 const SLOWEST_PROGRESS: i32 = 4;
@@ -64,7 +48,7 @@ impl Work<'_> {
         let id = self.ids.make(DeliveryId::from_parts);
         let number = self.state.next_delivery;
         self.state.next_delivery += 1;
-        let state = DeliveryState::Due { not_before, tries: 0 };
+        let state = DeliveryState::Due { not_before, tries: Tries::default() };
         self.put(Row::Delivery(Delivery { id, number, to, what, rank, session, newest, state }));
         id
     }
@@ -191,242 +175,6 @@ impl Work<'_> {
         });
     }
 
-    /// The service answered, or did not.
-    pub(super) fn delivered(&mut self, id: DeliveryId, outcome: Result<Said, SayError>) {
-        let Some(mut delivery) = self.state.deliveries.values().find(|d| d.id == id).cloned()
-        else {
-            return;
-        };
-        let DeliveryState::InFlight { tries } = delivery.state else { return };
-        match outcome {
-            Ok(said) => return self.sent(delivery, said),
-            Err(SayError::Later { after }) => {
-                let until = self.now + TimeDelta::from_std(after).unwrap_or(TimeDelta::MAX);
-                self.state
-                    .quiet
-                    .insert((delivery.to.bridge.clone(), delivery.to.chat.clone()), until);
-                delivery.state = DeliveryState::Due { not_before: Some(until), tries: tries + 1 };
-            }
-            Err(SayError::InDoubt) => {
-                delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);
-            }
-            Err(SayError::Never { reason }) => {
-                delivery.state = DeliveryState::Failed { why: reason.clone(), at: self.now };
-                self.failed(&delivery, &reason);
-            }
-            Err(SayError::NoMessage) => {
-                let why = "the message it is about is gone".into();
-                delivery.state = DeliveryState::Failed { why, at: self.now };
-            }
-            Err(SayError::NoThread) => return self.lost_thread(delivery, tries),
-            Err(SayError::NoThreads { reason }) => return self.no_threads(delivery, &reason),
-            Err(SayError::Moved { to }) => {
-                let (bridge, from) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-                delivery.to.chat = to.clone();
-                delivery.state = DeliveryState::Due { not_before: None, tries: tries + 1 };
-                self.put(Row::Delivery(delivery));
-                return self.chat_moved(&bridge, &from, &to);
-            }
-            Err(SayError::Shut { reason }) => {
-                return self.into_a_shut_chat(delivery, tries, reason);
-            }
-        }
-        self.put(Row::Delivery(delivery));
-    }
-
-    /// A person deleted the thread: what was to go there goes to a new one.
-    fn lost_thread(&mut self, mut delivery: Delivery, tries: u32) {
-        let place = self.state.place_of(&delivery.to);
-        delivery.state = match delivery.what {
-            // What it said or marked is gone with the thread.
-            Outgoing::Edit { .. } | Outgoing::Mark { .. } => {
-                DeliveryState::Failed { why: "its thread is gone".into(), at: self.now }
-            }
-            // A new one is made below, with the newest title.
-            Outgoing::Thread { .. } => DeliveryState::Replaced,
-            Outgoing::Post { .. } if tries >= LAST_TRY => {
-                let why = "its thread is gone, and so was each new one".to_owned();
-                self.failed(&delivery, &why);
-                DeliveryState::Failed { why, at: self.now }
-            }
-            Outgoing::Post { .. } => {
-                let known = place.as_ref().is_some_and(|p| self.state.thread_session(p).is_some());
-                if !known && matches!(delivery.to.spot, Spot::Thread { .. }) {
-                    delivery.to.spot = Spot::Main;
-                }
-                DeliveryState::Due { not_before: None, tries: tries + 1 }
-            }
-        };
-        self.put(Row::Delivery(delivery.clone()));
-        if let Some(thread) = place.and_then(|place| place.thread) {
-            self.thread_gone(&delivery.to.bridge, &delivery.to.chat, &thread);
-        }
-    }
-
-    /// This chat has no threads, whatever it said: every message names its session from now on.
-    fn no_threads(&mut self, mut delivery: Delivery, reason: &str) {
-        let (bridge, chat) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-        delivery.state = DeliveryState::Failed { why: reason.into(), at: self.now };
-        self.put(Row::Delivery(delivery));
-        let key = (bridge.clone(), chat.clone());
-        if let Some(row) = self.state.chats.get(&key).filter(|row| row.room.has_threads()).cloned()
-        {
-            let room = row.room.without_threads();
-            self.put(Row::Chat(ChatRow { room, ..row }));
-            let words = format!(
-                "No topic can be made here: {reason}. Until that is mended, each message names its session; write [NAME] text to one."
-            );
-            self.tell_chat(
-                &Chat { bridge: bridge.clone(), chat: chat.clone(), room },
-                Level::Ring,
-                &words,
-            );
-        }
-        let waits = |d: &&Delivery| {
-            d.to.bridge == bridge && d.to.chat == chat && self.state.place_of(&d.to).is_none()
-        };
-        for mut waiting in self.state.deliveries.values().filter(waits).cloned().collect::<Vec<_>>()
-        {
-            waiting.to.spot = Spot::Main;
-            self.put(Row::Delivery(waiting));
-        }
-    }
-
-    fn into_a_shut_chat(&mut self, mut delivery: Delivery, tries: u32, reason: String) {
-        let (bridge, chat) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-        let ours = self.state.chat_of(&bridge, &chat).is_some();
-        let matters = match delivery.rank {
-            Rank::Gate | Rank::Final => ours,
-            Rank::Note | Rank::Progress => false,
-        };
-        delivery.state = if matters {
-            DeliveryState::Due { not_before: None, tries: tries + 1 }
-        } else {
-            DeliveryState::Failed { why: reason.clone(), at: self.now }
-        };
-        self.put(Row::Delivery(delivery));
-        self.chat_shut(&bridge, &chat, &reason);
-        self.drop_oldest_of(&bridge, &chat);
-    }
-
-    /// What waits for a chat that takes nothing has a bound; the oldest is given up and said.
-    fn drop_oldest_of(&mut self, bridge: &BridgeName, chat: &ChatId) {
-        let here = |d: &&Delivery| d.to.bridge == *bridge && d.to.chat == *chat;
-        let waiting: Vec<_> = self.state.deliveries.values().filter(here).cloned().collect();
-        let over = waiting.len().saturating_sub(WAITING_AT_MOST);
-        for mut old in waiting.into_iter().take(over) {
-            let why = "its chat has taken nothing for too long".to_owned();
-            self.failed(&old, &why);
-            old.state = DeliveryState::Failed { why, at: self.now };
-            self.put(Row::Delivery(old));
-        }
-    }
-
-    /// Nothing goes to a chat that is none of ours any more.
-    pub(super) fn forget_deliveries_to(&mut self, bridge: &BridgeName, chat: &ChatId) {
-        let here = |d: &&Delivery| d.to.bridge == *bridge && d.to.chat == *chat;
-        for mut old in self.state.deliveries.values().filter(here).cloned().collect::<Vec<_>>() {
-            old.state = DeliveryState::Failed { why: "access was taken back".into(), at: self.now };
-            self.put(Row::Delivery(old));
-        }
-    }
-
-    fn sent(&mut self, mut delivery: Delivery, said: Said) {
-        if let Some(message) = &said.message {
-            self.state.remember_message(delivery.id, message.clone());
-        }
-        self.charge(&delivery, said.calls);
-        if let (Outgoing::Thread { .. }, Some(thread), Some(session)) =
-            (&delivery.what, said.thread, delivery.session)
-        {
-            let (bridge, chat) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-            self.put(Row::Thread(ThreadRow { session, bridge, chat, thread: Some(thread) }));
-        }
-        delivery.state = DeliveryState::Sent { message: said.message, at: self.now };
-        self.put(Row::Delivery(delivery));
-    }
-
-    /// What a call took of the chat's budget, and when a message of ours last changed.
-    fn charge(&mut self, delivery: &Delivery, calls: usize) {
-        let of = match &delivery.what {
-            Outgoing::Post { .. } => Some(delivery.id),
-            Outgoing::Edit { of, .. } => Some(*of),
-            Outgoing::Mark { .. } | Outgoing::Thread { .. } => None,
-        };
-        if let Some(of) = of {
-            self.state.changed.insert(of, self.now);
-            if self.state.changed.len() > CHANGES_REMEMBERED {
-                self.state.changed.pop_first();
-            }
-        }
-        let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-        if self.state.limits_of(&chat.0, &chat.1).budget.is_some() {
-            let now = self.now;
-            self.state.spent.entry(chat).or_default().extend(std::iter::repeat_n(now, calls));
-        }
-    }
-
-    /// Nobody knows whether the service took it. Where the service drops a double it is simply
-    /// said again; elsewhere once more, marked, and never a third time.
-    pub(super) fn doubtful(&self, what: &mut Outgoing, to: &Target, tries: u32) -> DeliveryState {
-        let again =
-            DeliveryState::Due { not_before: Some(self.now + AFTER_DOUBT), tries: tries + 1 };
-        match self.state.limits_of(&to.bridge, &to.chat).repeats {
-            Repeats::DroppedByService => again,
-            // Saying these twice changes nothing: two cards still are one question.
-            Repeats::Shown if may_repeat(what) && tries < LAST_TRY => again,
-            Repeats::Shown if tries == 0 => {
-                if let Outgoing::Post { post: Post { body: Body::Text { text, .. }, .. }, .. } =
-                    what
-                {
-                    text.push("\n(may be a repeat)", None);
-                }
-                again
-            }
-            Repeats::Shown => DeliveryState::Failed {
-                why: "it is not known whether it arrived".into(),
-                at: self.now,
-            },
-        }
-    }
-
-    fn failed(&mut self, delivery: &Delivery, reason: &str) {
-        let about = delivery
-            .session
-            .and_then(|id| self.state.sessions.get(&id))
-            .map(|s| s.name.to_string());
-        let words = format!(
-            "A message about {} did not reach {}: {reason}",
-            about.as_deref().unwrap_or("Vigie"),
-            delivery.to.bridge
-        );
-        self.state.failed.push_back(words);
-        if self.state.failed.len() > FAILURES_SHOWN {
-            self.state.failed.pop_front();
-        }
-        let about = About { session: delivery.session, ..About::default() };
-        self.journal(
-            "delivery_failed",
-            about,
-            json!({ "delivery": delivery.id, "reason": reason }),
-        );
-        if let (Outgoing::Thread { .. }, Some(session)) = (&delivery.what, delivery.session) {
-            self.fall_back_to_chat(session, &delivery.to);
-        }
-    }
-
-    /// The thread cannot be made: what waits for it goes to the chat itself, where each message
-    /// names its session.
-    fn fall_back_to_chat(&mut self, session: SessionId, to: &Target) {
-        let waits = Target { spot: Spot::Session { session }, ..to.clone() };
-        let waiting: Vec<_> =
-            self.state.deliveries.values().filter(|d| d.to == waits).cloned().collect();
-        for mut delivery in waiting {
-            delivery.to.spot = Spot::Main;
-            self.put(Row::Delivery(delivery));
-        }
-    }
-
     /// Puts the best due delivery of each free chat in flight.
     pub(super) fn send_due(&mut self) {
         let mut busy: HashSet<_> = self
@@ -447,11 +195,13 @@ impl Work<'_> {
             .map(|d| (d.rank, d.number))
             .collect();
         due.sort_unstable();
+        let again = self.state.tried_before();
         for (_, number) in due {
             let Some(delivery) = self.state.deliveries.get(&number).cloned() else { continue };
             let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
             let free = self.state.free_at(&delivery).is_none_or(|at| at <= now);
-            if busy.contains(&chat) || self.state.quiet.contains_key(&chat) || !free {
+            let overtakes = again.iter().any(|earlier| earlier.goes_before(&delivery, now));
+            if busy.contains(&chat) || self.state.quiet.contains_key(&chat) || !free || overtakes {
                 continue;
             }
             if self.send(delivery) {
@@ -497,17 +247,6 @@ impl Work<'_> {
         self.put(Row::Delivery(delivery));
         self.effect(Effect::Say { delivery: id, place, say });
         true
-    }
-}
-
-/// Saying it twice changes nothing.
-fn may_repeat(what: &Outgoing) -> bool {
-    match what {
-        Outgoing::Edit { .. } | Outgoing::Mark { .. } | Outgoing::Thread { .. } => true,
-        Outgoing::Post { post, .. } => match post.body {
-            Body::Card(_) => true,
-            Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => false,
-        },
     }
 }
 

@@ -460,7 +460,7 @@ fn prompt_words(message: &Message) -> String {
     } else {
         text.to_owned()
     };
-    let mut text = message.files.iter().fold(text, |text, file| with_file(text, file));
+    let mut text = message.files.iter().fold(text, with_file);
     if let Some(age) = message.age {
         let then = chrono::DateTime::UNIX_EPOCH;
         let _ = write!(text, "\n\n(sent {} ago)", show::span(then, then + age));

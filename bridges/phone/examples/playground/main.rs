@@ -14,7 +14,8 @@ use tokio::{net::TcpListener, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
-    bridge::{Accepted, Action, Bridge, Heard, HeardKind, Inbox, NotAccepted},
+    bridge::{Accepted, Action, Bridge, Heard, HeardKind, Inbox, NotAccepted, Noted},
+    id::BridgeName,
 };
 use vigie_phone::{Link, Options, Person, PhoneBridge, Retry, assets_router};
 
@@ -71,6 +72,14 @@ impl Inbox for Table {
         let full = |_| NotAccepted { reason: "the story is over".into() };
         self.heard.send(heard).await.map_err(full)?;
         Ok(Accepted { notice })
+    }
+
+    async fn note(&self, _bridge: &BridgeName, _noted: Noted) -> Result<(), NotAccepted> {
+        Ok(())
+    }
+
+    async fn admits(&self, _bridge: &BridgeName, _from: &str) -> Result<bool, NotAccepted> {
+        Ok(true)
     }
 }
 

@@ -258,7 +258,7 @@ fn post(from: &str, level: Level, body: Body) -> Post {
 fn gate_of(post: &Post) -> Option<GateId> {
     match &post.body {
         Body::Card(card) => Some(card.gate),
-        Body::Text { .. } | Body::Progress(_) | Body::Document(_) => None,
+        Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
     }
 }
 

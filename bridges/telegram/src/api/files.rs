@@ -9,8 +9,9 @@ pub const LARGEST_UPLOAD: u64 = 50_000_000;
 /// Most bytes of a photo; larger ones go as documents. Source: Bot API, `sendPhoto`.
 pub const LARGEST_PHOTO: u64 = 10_000_000;
 
-/// Most bytes of a file that a bot may fetch. Source: Bot API, `getFile`.
-pub const LARGEST_DOWNLOAD: u64 = 20_000_000;
+/// Most bytes of a file that a bot may fetch. Source: Bot API, `getFile` ("20 MB"); its server counts
+/// binary ones.
+pub const LARGEST_DOWNLOAD: u64 = 20 << 20;
 
 /// A file to send, whole in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

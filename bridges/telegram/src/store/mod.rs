@@ -2,8 +2,11 @@
 //! known of what was sent. One SQLite file, one thread that owns the connection, and plain blocking
 //! functions that run there.
 
+pub(crate) mod heard;
 mod open;
+pub(crate) mod topics;
 
+pub use heard::SetAside;
 pub use open::OpenError;
 
 use rusqlite::Connection;

@@ -4,6 +4,8 @@
 
 mod gates;
 mod outbox;
+mod people;
 mod routing;
+mod services;
 mod sessions;
 mod world;

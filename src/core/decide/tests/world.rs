@@ -14,13 +14,13 @@ use crate::{
     answer::Words,
     bridge::{
         Action, Body, Budget, Button, Card, CardState, Files, Heard, HeardKind, Limits, Mark,
-        Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
+        Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
     },
     command::{Command, Refusal, Reply, Request, Start},
     decide::{Effect, Event, LookAt, decide, next_deadline},
     id::{
-        AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, ProjectName,
-        PromptId, RequestId, SessionId, ThreadId, TurnId,
+        AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, PairingCode,
+        ProjectName, PromptId, RequestId, SessionId, ThreadId, TurnId,
     },
     ids::Ids,
     route::StoryPattern,
@@ -44,6 +44,8 @@ pub(super) struct World {
     pub launched: Vec<SessionId>,
     /// Answers of the bridge to come instead of success.
     pub failures: VecDeque<SayError>,
+    /// When which chat was called for something that counts there.
+    pub calls: Vec<(Timestamp, ChatId)>,
     /// Says that were tried, failures included.
     pub tries: usize,
     /// What sort of chat each is; a person's own otherwise.
@@ -142,11 +144,25 @@ pub(super) fn main_chat() -> Place {
     Place { bridge: BridgeName::new("phone"), chat: ChatId::new("main"), thread: None }
 }
 
+pub(super) fn telegram(chat: &str, topic: Option<&str>) -> Place {
+    let thread = topic.map(ThreadId::new);
+    Place { bridge: BridgeName::new("telegram"), chat: ChatId::new(chat), thread }
+}
+
 impl World {
     pub(super) fn new() -> Self {
+        Self::of(rules())
+    }
+
+    /// A world without the phone page: chats are opened by people.
+    pub(super) fn on_telegram() -> Self {
+        Self::of(Rules { chats: vec![], ..rules() })
+    }
+
+    fn of(rules: Rules) -> Self {
         let now = DateTime::from_timestamp_millis(1_796_000_000_000).unwrap();
         let mut world = Self {
-            state: State::new(rules(), Found::default()),
+            state: State::new(rules, Found::default()),
             ids: Ids::new(7, now),
             now,
             rows: BTreeMap::new(),
@@ -156,6 +172,7 @@ impl World {
             orders: Vec::new(),
             launched: Vec::new(),
             failures: VecDeque::new(),
+            calls: Vec::new(),
             tries: 0,
             rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
             asked: Vec::new(),
@@ -226,6 +243,9 @@ impl World {
         match effect {
             Effect::Say { delivery, place, say } if !self.cut => {
                 self.tries += 1;
+                if !matches!(say, Say::Mark { .. }) {
+                    self.calls.push((self.now, place.chat.clone()));
+                }
                 let outcome = match self.failures.pop_front() {
                     Some(error) => Err(error),
                     None => Ok(self.say(delivery, place, say)),
@@ -234,7 +254,7 @@ impl World {
             }
             Effect::Say { .. } | Effect::Acknowledge { .. } | Effect::Reconnect { .. } => {}
             Effect::Look { session, at, files, place } => {
-                self.asked.push((session.id, at, files, place))
+                self.asked.push((session.id, at, files, place));
             }
             Effect::Order { session, order, .. } => self.orders.push((session, order)),
             Effect::Launch { session, .. } => self.launched.push(session.id),
@@ -275,7 +295,10 @@ impl World {
 
     /// The daemon dies and starts again on what is written.
     pub(super) fn crash(&mut self) {
-        let mut found = Found { messages: self.sent.clone(), ..Found::default() };
+        let telegram = BridgeName::new("telegram");
+        let spent = self.calls.iter().map(|(at, chat)| (telegram.clone(), chat.clone(), *at));
+        let (messages, spent) = (self.sent.clone(), spent.collect());
+        let mut found = Found { messages, spent, ..Found::default() };
         for row in self.rows.values() {
             match row {
                 Row::Prompt(p) => found.next_prompt = found.next_prompt.max(p.number + 1),
@@ -291,7 +314,7 @@ impl World {
             }
             found.rows.push(row.clone());
         }
-        self.state = State::new(rules(), found);
+        self.state = State::new(self.state.rules.clone(), found);
         self.step(Event::Booted);
         let live: Vec<_> = self.state.live().map(|s| (s.id, s.run)).collect();
         for (session, run) in live {
@@ -419,6 +442,45 @@ impl World {
         self.report(name, AgentEvent::Settled { request: RequestId::new(request), how });
     }
 
+    /// Somebody writes on Telegram: a chat, perhaps a topic in it.
+    pub(super) fn telegram(
+        &mut self,
+        from: &str,
+        chat: &str,
+        topic: Option<&str>,
+        text: &str,
+    ) -> MessageId {
+        self.writes_as(from, &telegram(chat, topic), text, None)
+    }
+
+    /// The owner's own chat with the bot is connected, as `1001`.
+    pub(super) fn pairs(&mut self, human: &str, from: &str, chat: &str) {
+        let code = PairingCode::from_random(0x1234_5678_9abc_def0);
+        self.ask(Command::Pair { human: Some(human.into()), code: code.clone() }).unwrap();
+        self.telegram(from, chat, None, &format!("/pair {}", code.show()));
+    }
+
+    pub(super) fn notes(&mut self, noted: Noted) {
+        self.step(Event::Noted { bridge: BridgeName::new("telegram"), noted });
+    }
+
+    /// The service does what is in flight after all.
+    pub(super) fn says_now(&mut self, id: DeliveryId) -> Said {
+        let delivery = self.state.deliveries.values().find(|d| d.id == id).cloned();
+        let delivery = delivery.expect("it is pending");
+        let place = self.state.place_of(&delivery.to).expect("its place is known");
+        let crate::delivery::Outgoing::Post { post, reply_to } = delivery.what else {
+            panic!("only posts are said late")
+        };
+        self.say(id, place, Say::Post { post, reply_to })
+    }
+
+    /// What a chat of Telegram shows, oldest first.
+    pub(super) fn shows(&self, chat: &str) -> Vec<String> {
+        let here = self.shown.iter().filter(|s| s.place.chat.as_str() == chat);
+        here.map(Shown::text).collect()
+    }
+
     /// The owner writes in the main chat.
     pub(super) fn writes(&mut self, text: &str) -> MessageId {
         self.writes_as("owner", &main_chat(), text, None)
@@ -478,7 +540,8 @@ impl World {
         let shown = shown.unwrap_or_else(|| panic!("no button `{label}`"));
         let action = shown.buttons().iter().find(|b| b.label == label).unwrap().action.clone();
         let message = shown.message.clone();
-        self.taps_action("owner", &message, action)
+        let from = if shown.place.bridge.as_str() == "telegram" { "1001" } else { "owner" };
+        self.taps_action(from, &message, action)
     }
 
     pub(super) fn taps_action(
@@ -490,7 +553,9 @@ impl World {
         let key = format!("tap {}", self.next_message);
         self.next_message += 1;
         let what = HeardKind::Tap { message: message.clone(), action };
-        self.hears(from, main_chat(), key, self.now, what).unwrap_or_default()
+        let shown = self.shown.iter().find(|s| s.message == *message);
+        let place = shown.map_or_else(main_chat, |shown| shown.place.clone());
+        self.hears(from, place, key, self.now, what).unwrap_or_default()
     }
 
     pub(super) fn hears(

@@ -1,25 +1,43 @@
 -- The bot whose updates these are, and from where on they are asked for.
 create table bot (
     id       integer primary key,
-    username text not null,
+    username text,             -- as it last told; null until it did
+    topics   integer not null default 0, -- whether private chats with it have topics
     next     integer,          -- the offset that confirms everything written down here
-    polled   integer           -- when a poll last came back, milliseconds since 1970
+    told     integer,          -- when an update last came, milliseconds since 1970
+    polled   integer,          -- when a poll last came back, milliseconds since 1970
+    silent   integer,          -- milliseconds of a silence that the daemon has not been told of
+    menu     text              -- the command menu that was set last
 ) strict;
 
--- What Telegram told, whole, until the daemon has it. `batch` joins what is one thing: an album, a
--- paste that the app cut. It is written before the batch is handed in, so that it stays the same.
+-- What Telegram told, whole, until the daemon has it. Update numbers start anew after a quiet week,
+-- so a row has an id of its own. `batch` is the first row of what is one thing: an album, a paste
+-- that the app cut. It is written before that is handed in, so that it stays the same.
 create table heard (
+    id       integer primary key autoincrement,
     bot      integer not null,
-    number   integer not null,
+    number   integer not null, -- the update's
     received integer not null, -- milliseconds since 1970
-    json     text not null,
+    json     text not null,    -- of strangers only until it was handed in
+    urgent   integer not null, -- taps and reactions, which wait behind nothing
+    chat     integer,          -- of a message or its edit
+    message  integer,
+    album    text,
     state    text not null default 'new' check (state in ('new', 'done', 'dead')),
     tries    integer not null default 0,
     why      text,
-    batch    integer,
-    primary key (bot, number)
+    batch    integer
 ) strict;
-create index heard_new on heard (bot, number) where state = 'new';
+create index heard_number on heard (bot, number);
+create index heard_new on heard (bot, urgent, id) where state = 'new';
+create index heard_message on heard (chat, message) where chat is not null;
+create index heard_album on heard (album) where album is not null;
+
+-- Groups that became supergroups, as far as the daemon was told.
+create table moved (
+    old integer primary key,
+    new integer not null
+) strict;
 
 -- The newest message of each chat that was seen, by anybody: what we send has a greater number.
 create table newest (
