@@ -21,8 +21,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("rules", &["bridges", "config"]),
     ("hub", &["clock", "store", "tasks"]),
     ("outbox", &["hub", "tasks"]),
-    ("watch", &["hub", "tasks"]),
     ("sessions", &["agents", "clock", "config", "hold", "hub", "looks", "tasks"]),
+    ("watch", &["hub", "tasks"]),
     ("web", &["clock", "config", "hub", "tasks"]),
     ("doctor", &["agents", "bridges", "config", "web"]),
     (

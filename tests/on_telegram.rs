@@ -267,10 +267,7 @@ async fn files_go_both_ways() {
             all.into_iter().filter(|m| m.is_bot()).find_map(|m| m.file)
         })
         .await;
-    assert_eq!(
-        (file.name.as_str(), file.bytes.as_slice()),
-        ("notes.txt", &b"four words for Ada"[..])
-    );
+    assert_eq!((file.name.as_str(), &file.bytes[..]), ("notes.txt", &b"four words for Ada"[..]));
     emulator.send(ADA, ADA, "/file PD-285 ../config.toml").now();
     emulator.wait_message(ADA, None, "outside").await;
     emulator.send(ADA, ADA, "/screen PD-285").now();

@@ -8,7 +8,7 @@ use super::Finding;
 use crate::{
     bridges::{
         TELEGRAM,
-        telegram::{Bot, Group, LookError, Me, Standing, TopicRight, read_token},
+        telegram::{Bot, Group, LookError, Me, Standing, TopicRight, read_token, set_aside},
     },
     config::{self, OnOff},
     web::{
@@ -32,6 +32,7 @@ pub(super) async fn look(telegram: &config::Telegram, data: &Path) -> Vec<Findin
             let running = Running::ask(data).await;
             let mut findings = running.findings();
             findings.extend(bot(telegram, &running).await);
+            findings.extend(aside(telegram, data, &running).await);
             findings
         }
     }
@@ -145,6 +146,27 @@ async fn updates(bot: &Bot, running: &Running) -> Option<Finding> {
         let todo = "Start it anew: vigie down, then vigie up. If that does not help, another program may use this bot.";
         Finding::fail(TOPIC, words, todo)
     })
+}
+
+/// What was set aside because it could not be read.
+async fn aside(telegram: &config::Telegram, data: &Path, running: &Running) -> Option<Finding> {
+    // Another version's file is left alone: reading it would bring it up to date.
+    let ours = running
+        .daemon
+        .as_ref()
+        .is_none_or(|status| status.daemon.version == env!("CARGO_PKG_VERSION"));
+    if !ours {
+        return None;
+    }
+    // Without a token nothing is said here: that was said above.
+    let aside = set_aside(telegram, data).await.ok().filter(|aside| !aside.is_empty())?;
+    let words = format!(
+        "some of what came could not be read, and lies in {}: {}",
+        data.join("telegram.db").display(),
+        aside.join("; ")
+    );
+    let todo = "Ask for it again in the chat, and report this as a fault of Vigie.";
+    Some(Finding::warn(TOPIC, words, todo))
 }
 
 /// Of a webhook's address the host alone: what follows often holds a secret.

@@ -99,7 +99,7 @@ impl TelegramBridge {
     /// When the file cannot be used.
     pub fn open(file: &Path, options: Options) -> Result<Arc<Self>, OpenFailed> {
         Ok(Arc::new(Self {
-            store: Store::open(file)?,
+            store: Store::open(file, (options.clock)())?,
             api: options.api,
             clock: options.clock,
             files: options.files,
@@ -119,6 +119,11 @@ impl TelegramBridge {
         let heard = Some(self.now());
         *self.health.lock().unwrap_or_else(PoisonError::into_inner) =
             Health { heard, trouble: None };
+    }
+
+    /// When a poll last came back.
+    pub(crate) fn heard_at(&self) -> Option<Timestamp> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).heard
     }
 
     /// Why polls do not come back, and what to do about it.

@@ -46,6 +46,13 @@ number!(/// A person or a bot.
 number!(/// One update; they grow by one, and start anew at random after a quiet week.
     UpdateId, "update");
 
+impl TgChat {
+    /// One person and the bot. Source: Bot API, groups and channels have negative numbers.
+    pub fn is_private(self) -> bool {
+        self.0 > 0
+    }
+}
+
 /// A topic of a forum: the number of the message that made it. General is not one, it is written to
 /// by naming no topic, so 1 and below do not exist here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

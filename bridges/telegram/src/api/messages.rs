@@ -61,6 +61,17 @@ impl Serialize for ReplyTo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct SentMessage {
     pub message_id: TgMessage,
+    /// Its topic, or what it answers in a group without topics: [`SentMessage::topic`] tells.
+    message_thread_id: Option<i64>,
+    #[serde(default)]
+    is_topic_message: bool,
+}
+
+impl SentMessage {
+    /// The topic it stands in; `None` in General and where there are no topics.
+    pub fn topic(&self) -> Option<TgThread> {
+        self.message_thread_id.filter(|_| self.is_topic_message).and_then(TgThread::new)
+    }
 }
 
 /// A new message.
@@ -248,6 +259,15 @@ mod tests {
             ]]},
         });
         assert_eq!(serde_json::to_value(&message).unwrap(), full);
+    }
+
+    #[test]
+    fn a_message_tells_its_topic_and_no_other_thread() {
+        let topic = |text| serde_json::from_str::<SentMessage>(text).unwrap().topic();
+        assert_eq!(topic(r#"{"message_id":9}"#), None);
+        assert_eq!(topic(r#"{"message_id":9,"message_thread_id":4}"#), None);
+        let inside = r#"{"message_id":9,"message_thread_id":4,"is_topic_message":true,"date":1}"#;
+        assert_eq!(topic(inside), TgThread::new(4));
     }
 
     #[test]

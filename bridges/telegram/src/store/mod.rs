@@ -4,14 +4,17 @@
 
 pub(crate) mod heard;
 mod open;
+mod said;
 pub(crate) mod topics;
 
 pub use heard::SetAside;
 pub use open::OpenError;
+pub(crate) use said::{Begun, Openness, Receipt, SeenTopic};
 
 use rusqlite::Connection;
 use std::{path::Path, thread, time::Duration};
 use tokio::sync::{mpsc, oneshot};
+use vigie_core::Timestamp;
 
 /// Callers wait for their answer anyway, so a longer queue would only hide a slow disk.
 const MAILBOX: usize = 32;
@@ -39,9 +42,11 @@ pub(crate) enum StoreError {
 }
 
 impl Store {
-    /// Opens or makes the file, mode 0600, and brings its tables up to date.
-    pub(crate) fn open(file: &Path) -> Result<Self, OpenError> {
+    /// Opens or makes the file, mode 0600, brings its tables up to date, and forgets what is too old
+    /// to matter at `now`.
+    pub(crate) fn open(file: &Path, now: Timestamp) -> Result<Self, OpenError> {
         let mut db = open::open(file)?;
+        said::prune(&db, now).map_err(|source| OpenError::Sql { file: file.into(), source })?;
         let (jobs, mut todo) = mpsc::channel::<Job>(MAILBOX);
         let body = move || {
             while let Some(job) = todo.blocking_recv() {

@@ -45,15 +45,16 @@ create table newest (
     message integer not null
 ) strict;
 
--- What was said under which key. Without a message it is under way, or nobody knows.
+-- What was said under which key. Without a message or a thread it is under way, or nobody knows.
 create table said (
     key     text primary key,
     chat    integer not null,
-    before  integer not null,  -- the newest message when it was first sent
-    at      integer not null,  -- milliseconds since 1970
+    before  integer not null,  -- the newest message when it was first sent; 0: none was known
+    at      integer not null,  -- when it was last tried, milliseconds since 1970
     message integer,
-    thread  integer
+    thread  integer            -- the topic it made
 ) strict;
+create index said_in on said (chat, message);
 
 -- Topics as they were last seen: made, renamed, closed by us or by people.
 create table topic (
@@ -65,11 +66,13 @@ create table topic (
     primary key (chat, thread)
 ) strict;
 
--- A receipt in words under a person's message, and the reaction that is on it.
+-- The receipt on a person's message: the reaction, and a reply that says it in words.
 create table receipt (
     chat     integer not null,
     message  integer not null,
-    words    integer,          -- our message that says it
+    at       integer not null, -- when it last changed, milliseconds since 1970
     reaction text,
+    reply    integer,          -- our message with the words
+    words    text,             -- what it says
     primary key (chat, message)
 ) strict;

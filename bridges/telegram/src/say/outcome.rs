@@ -1,0 +1,126 @@
+//! What Telegram's answers mean to the port.
+
+use std::time::Duration;
+use tracing::error;
+use vigie_core::bridge::SayError;
+
+use crate::{
+    TelegramBridge,
+    api::{CallError, LARGEST_UPLOAD, Refusal},
+    store::StoreError,
+};
+
+/// Telegram's clock and ours are two, and a call a moment too early makes the wait longer.
+const SPARE: Duration = Duration::from_secs(1);
+
+/// Before a call is tried again that never left this machine. That it grows is for the core.
+const AFTER_NO_CONNECTION: Duration = Duration::from_secs(2);
+
+/// Before a disk that failed is tried again.
+const AFTER_A_BAD_DISK: Duration = Duration::from_secs(5);
+
+/// Nothing but a person mends a token, and each try with a bad one is held against us.
+const AFTER_A_BAD_TOKEN: Duration = Duration::from_mins(1);
+
+const BAD_TOKEN: &str = "Telegram does not know the bot's token any more, so nothing is sent or heard; get a new one from BotFather and put it in the configuration";
+
+const UNKNOWN_METHOD: &str = "Telegram does not know what it is asked; look at the token and at the address of the Bot API in the configuration";
+
+const NOT_AN_ADMINISTRATOR: &str = "the bot may not manage topics here; make the bot an administrator with the right to manage topics";
+
+const NO_FORUM: &str = "this group has no topics; switch them on in the group's settings and make the bot an administrator with the right to manage topics";
+
+const NO_PRIVATE_TOPICS: &str = "Telegram lets the bot have no topics in this private chat; switch them on for the bot in BotFather";
+
+/// Why something is not said.
+pub(super) fn unsaid(bridge: &TelegramBridge, error: CallError) -> SayError {
+    match error {
+        CallError::TooMany { after } => SayError::Later { after: after + SPARE },
+        CallError::NotSent { .. } => SayError::Later { after: AFTER_NO_CONNECTION },
+        CallError::InDoubt { .. } => SayError::InDoubt,
+        CallError::Refused { refusal, description, .. } => refused(bridge, refusal, &description),
+    }
+}
+
+fn refused(bridge: &TelegramBridge, refusal: Refusal, description: &str) -> SayError {
+    let reason = in_words(description);
+    match refusal {
+        Refusal::ThreadNotFound | Refusal::TopicIdInvalid | Refusal::TopicClosed => {
+            SayError::NoThread
+        }
+        Refusal::EditNotFound | Refusal::MessageGone => SayError::NoMessage,
+        Refusal::Migrated { to } => SayError::Moved { to: to.into() },
+        Refusal::Blocked => SayError::Shut {
+            reason: format!("{reason}; it is for the people there to let the bot in again"),
+        },
+        Refusal::ChatNotFound => SayError::Shut {
+            reason: "Telegram does not know this chat; write to the bot from there once".into(),
+        },
+        Refusal::NoRights => {
+            SayError::Shut { reason: format!("{reason}; give the bot the right to write there") }
+        }
+        Refusal::NotAForum => SayError::NoThreads { reason: NO_FORUM.into() },
+        Refusal::ForumForbidden => SayError::NoThreads { reason: NO_PRIVATE_TOPICS.into() },
+        Refusal::Unauthorized => in_trouble(bridge, BAD_TOKEN),
+        Refusal::NotFound => in_trouble(bridge, UNKNOWN_METHOD),
+        Refusal::FileTooBig => SayError::Never {
+            reason: format!("it is larger than the {} MB a bot may send", megabytes()),
+        },
+        Refusal::NotModified
+        | Refusal::CannotEdit
+        | Refusal::CannotDelete
+        | Refusal::TopicNotModified
+        | Refusal::Conflict
+        | Refusal::WebhookActive
+        | Refusal::QueryTooOld
+        | Refusal::TooLong
+        | Refusal::Empty
+        | Refusal::EntitiesInvalid
+        | Refusal::PhotoInvalid
+        | Refusal::ReactionInvalid
+        | Refusal::NoDrafts
+        | Refusal::Other => SayError::Never { reason },
+    }
+}
+
+/// Why a topic is not made or changed.
+pub(super) fn unthreaded(bridge: &TelegramBridge, error: CallError) -> SayError {
+    match error.refusal() {
+        Some(Refusal::NoRights) => SayError::NoThreads { reason: NOT_AN_ADMINISTRATOR.into() },
+        Some(_) | None => unsaid(bridge, error),
+    }
+}
+
+/// Why a file is not sent: a chat that takes none may take words all the same.
+pub(super) fn unsent_file(bridge: &TelegramBridge, error: CallError) -> SayError {
+    match error.refusal() {
+        Some(Refusal::NoRights) => SayError::Never {
+            reason: "the bot may not send files there; give it that right in the group's settings"
+                .into(),
+        },
+        Some(_) | None => unsaid(bridge, error),
+    }
+}
+
+/// Nothing was sent, since it could not be written down first.
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
+pub(super) fn unwritten(error: StoreError) -> SayError {
+    error!(%error, "nothing is said to Telegram before it is written down");
+    SayError::Later { after: AFTER_A_BAD_DISK }
+}
+
+/// The largest file a bot may send.
+pub(super) fn megabytes() -> u64 {
+    LARGEST_UPLOAD / 1_000_000
+}
+
+fn in_trouble(bridge: &TelegramBridge, words: &str) -> SayError {
+    bridge.in_trouble(words.into());
+    SayError::Later { after: AFTER_A_BAD_TOKEN }
+}
+
+/// Telegram's own words, without the class of error in front.
+fn in_words(description: &str) -> String {
+    let words = description.split_once(": ").map_or(description, |(_, words)| words);
+    format!("Telegram says \"{words}\"")
+}
