@@ -155,6 +155,40 @@ fn found(findings: &[String], text: &str) -> String {
     found.unwrap_or_else(|| panic!("{text:?} is not among {findings:#?}")).clone()
 }
 
+/// As another program with the same token would.
+fn set_webhook(telegram: &Emulator, url: &str) {
+    let address = telegram.url().replace("http://", "");
+    let body = format!("{{\"url\":\"{url}\"}}");
+    let request = format!(
+        "POST /bot{TOKEN}/setWebhook HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("\"ok\":true"), "{answer}");
+}
+
+#[test]
+fn doctor_notices_a_daemon_that_has_gone_deaf() {
+    let telegram = Emulator::start(World::default());
+    let mut machine = Machine::new();
+    assert_eq!(code(&machine.init(&telegram.url(), TOKEN)), 0);
+    let silent = Fault {
+        method: "getUpdates".into(),
+        matching: Vec::new(),
+        skip: 0,
+        times: 1000,
+        kind: FaultKind::Hang,
+    };
+    telegram.fault(silent);
+    machine.up();
+    telegram.send(ADA, ADA, "is anybody there?").now();
+    found(&machine.findings(), "fail: 1 wait at Telegram though Vigie runs, so it does not hear");
+}
+
 #[test]
 fn from_the_token_to_a_person_who_is_heard() {
     let telegram = Emulator::start(World::default());
@@ -163,7 +197,7 @@ fn from_the_token_to_a_person_who_is_heard() {
     assert_eq!(code(&output), 0, "{}", all_of(&output));
     assert!(!all_of(&output).contains(SECRET), "{}", all_of(&output));
     assert!(said(&output).contains("@bridge123456_bot answers"), "{}", said(&output));
-    assert!(said(&output).contains("Next: vigie up. Then: vigie pair"), "{}", said(&output));
+    assert!(said(&output).contains("Next: vigie up. It shows the code"), "{}", said(&output));
     assert_eq!(fs::read_to_string(machine.token()).unwrap(), format!("{TOKEN}\n"));
     assert_eq!((mode(&machine.token()), mode(&machine.config())), (0o600, 0o600));
     assert!(fs::read_to_string(machine.config()).unwrap().contains("[telegram]\nenabled = true\n"));
@@ -333,6 +367,10 @@ fn doctor_says_why_nothing_comes_through() {
     telegram.revoke(true);
     found(&machine.findings(), "fail: Telegram does not know this token any more | Ask @BotFather");
     telegram.revoke(false);
+    set_webhook(&telegram, "https://bots.example.org/hook/of-another");
+    let findings = machine.findings();
+    found(&findings, "fail: what people write goes to bots.example.org, not to Vigie");
+    assert!(!findings.concat().contains("of-another"), "it may be a secret: {findings:#?}");
     telegram.stop_listening();
     found(&machine.findings(), "fail: Telegram was not reached at http://127.0.0.1:");
     assert!(telegram.calls_of("getUpdates").is_empty(), "doctor takes nobody's updates");

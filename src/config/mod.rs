@@ -175,6 +175,7 @@ impl std::fmt::Display for PublicUrl {
 }
 
 /// Reads the address of a Bot API as the configuration takes it; `None`: it is none.
+#[cfg(feature = "telegram")]
 pub(crate) fn bot_api(text: &str) -> Option<String> {
     values::api_url(text)
 }

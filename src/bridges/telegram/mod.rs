@@ -22,7 +22,7 @@ use vigie_telegram::{
 use super::{Bridges, Invite, TELEGRAM, unready::Unready};
 use crate::{
     clock::Clock,
-    config::{self, Config, Language, LongAnswers},
+    config::{self, Config, Language, LongAnswers, OnOff},
 };
 
 /// The bridge's own database, in the data folder.
@@ -63,8 +63,11 @@ pub async fn set_aside(config: &config::Telegram, data: &Path) -> Result<Vec<Str
     Ok(aside.iter().map(|each| format!("update {}: {}", each.number, each.why)).collect())
 }
 
-/// Adds the bridge, or what stands in for it until it can begin.
-pub(super) fn add(bridges: &mut Bridges, config: &Config, data: &Path, clock: &Clock) {
+/// Adds the bridge where it is wanted, or what stands in for it until it can begin.
+pub(super) fn add(mut bridges: Bridges, config: &Config, data: &Path, clock: &Clock) -> Bridges {
+    if config.telegram.enabled == OnOff::Off {
+        return bridges;
+    }
     let name = BridgeName::new(TELEGRAM);
     match begin(config, data, clock) {
         Ok((bridge, api)) => {
@@ -79,6 +82,7 @@ pub(super) fn add(bridges: &mut Bridges, config: &Config, data: &Path, clock: &C
             bridges.all.push(Arc::new(Unready { name, trouble, limits }));
         }
     }
+    bridges
 }
 
 fn in_parts(room: Room) -> Limits {

@@ -138,15 +138,17 @@ fn words(out: &Out, done: &SetUp) -> String {
         (None, _) => format!("Telegram is switched on in {config}."),
     });
     parts.push(String::new());
-    parts.push("Where to talk to it, all of them later as well:".into());
+    parts.push("Where you can talk to it; any of these can be added later:".into());
     parts.extend(places(out, done, &name));
     parts.push(String::new());
     let next = if done.running {
-        "vigie down, then vigie up, which knows of it; sessions go on meanwhile"
+        "vigie down, then vigie up; sessions go on meanwhile"
     } else {
         "vigie up"
     };
-    parts.push(format!("Next: {next}. Then: vigie pair"));
+    parts.push(format!(
+        "Next: {next}. It shows the code that lets you in; vigie pair shows another."
+    ));
     parts.join("\n")
 }
 
