@@ -223,7 +223,6 @@ fn group_finding(group: &Group, me: &Me, chat: &ChatShape) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Level;
 
     #[test]
     fn of_a_webhook_the_host_alone_is_shown() {

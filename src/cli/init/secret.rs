@@ -3,10 +3,17 @@
 use nix::sys::termios::{
     LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr,
 };
-use std::io::{self, IsTerminal as _, Read, Write as _, stdin};
+use std::io::{self, BufRead, IsTerminal as _, Read as _, Write as _, stdin};
 
 /// Longer than any token; more is something else.
 const LONGEST: usize = 4096;
+
+const CTRL_C: u8 = 3;
+const CTRL_D: u8 = 4;
+const CTRL_U: u8 = 21;
+/// What the key of that name sends is one of the two, by terminal.
+const BACKSPACE: u8 = 8;
+const DELETE: u8 = 127;
 
 /// What came instead of a text.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,19 +40,16 @@ pub(super) fn read(prompt: &str) -> Result<String, NoText> {
 }
 
 /// One line, with the keys that people correct it with.
-fn typed(from: impl Read) -> Result<String, NoText> {
+fn typed(from: impl BufRead) -> Result<String, NoText> {
     let mut line = Vec::new();
     for byte in from.bytes() {
+        let Ok(byte) = byte else { break };
         match byte {
-            Ok(b'\n' | b'\r') => break,
-            // Ctrl-C.
-            Ok(3) => return Err(NoText::Cancelled),
-            // Ctrl-D: the end of what is typed.
-            Ok(4) | Err(_) => break,
-            // Backspace, as terminals send it, and Ctrl-U.
-            Ok(8 | 127) => drop(line.pop()),
-            Ok(21) => line.clear(),
-            Ok(byte) => line.push(byte),
+            b'\n' | b'\r' | CTRL_D => break,
+            CTRL_C => return Err(NoText::Cancelled),
+            BACKSPACE | DELETE => drop(line.pop()),
+            CTRL_U => line.clear(),
+            byte => line.push(byte),
         }
         if line.len() > LONGEST {
             return Err(NoText::TooLong);
@@ -99,6 +103,6 @@ mod tests {
         ] {
             assert_eq!(typed(keys.as_bytes()), text.map(str::to_owned), "{keys:?}");
         }
-        assert_eq!(typed(io::repeat(b'x')), Err(NoText::TooLong));
+        assert_eq!(typed(io::BufReader::new(io::repeat(b'x'))), Err(NoText::TooLong));
     }
 }

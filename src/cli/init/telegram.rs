@@ -24,6 +24,7 @@ const PROMPT: &str = "Telegram makes bots in a chat: open https://t.me/BotFather
 
 /// What was set up.
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "answers of Telegram's, for programs")]
 struct SetUp {
     bot: String,
     username: Option<String>,
@@ -56,7 +57,8 @@ pub(in crate::cli) async fn run(args: InitTelegram, desk: &Desk) -> Result<(), F
         Failure::usage(wrong).hint("@BotFather shows it again: /mybots, the bot, API Token.")
     })?;
     let look = Bot::new(given.token.clone(), api.as_deref().unwrap_or(&config.telegram.api));
-    let me = look.map_err(not_reached)?.me().await.map_err(not_reached)?;
+    let me = look.map_err(|wrong| not_reached(&wrong))?.me().await;
+    let me = me.map_err(|wrong| not_reached(&wrong))?;
     let token_file = &config.telegram.token_file;
     given.keep(token_file).map_err(|error| {
         let words = format!("the token cannot be written to {}: {error}", token_file.display());
@@ -94,14 +96,14 @@ fn asked() -> Result<String, Failure> {
     })
 }
 
-fn not_reached(error: LookError) -> Failure {
-    let failure = match &error {
-        LookError::Revoked => Failure::refused("revoked", &error),
+fn not_reached(error: &LookError) -> Failure {
+    let failure = match error {
+        LookError::Revoked => Failure::refused("revoked", error),
         LookError::WrongAddress { .. }
         | LookError::Unreached { .. }
         | LookError::Gone
         | LookError::Refused(_)
-        | LookError::Here(_) => Failure::outside(&error),
+        | LookError::Here(_) => Failure::outside(error),
     };
     failure.hint(format!("{} Nothing was changed.", error.mend()))
 }
