@@ -4,7 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     fs,
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -307,6 +307,67 @@ fn a_token_that_is_none_or_no_longer_one_changes_nothing() {
     unchanged(&output);
     let output = machine.run(&["init", "telegram", TOKEN]);
     assert_eq!(code(&output), 2, "never as an argument");
+}
+
+#[test]
+fn whose_number_is_in_the_configuration_needs_no_code() {
+    let telegram = Emulator::start(World::default());
+    let mut machine = Machine::new();
+    machine.configure(
+        "[[human]]\nid = \"ada\"\nrole = \"owner\"\ntelegram = 1001\n\n[routing]\nlanguages = [\"en\", \"fr\"]\n",
+    );
+    assert_eq!(code(&machine.init(&telegram.url(), TOKEN)), 0);
+    let greeting = machine.up();
+    assert!(!greeting.contains("t.me"), "{greeting}");
+    let people = machine.until(&["people"], "telegram 1001");
+    assert!(people.contains("by the configuration"), "{people}");
+    telegram.send(ADA, ADA, "/sessions").now();
+    machine.until(&["people"], "private chat");
+
+    let begun = Instant::now();
+    let offered = |language: Option<&str>| {
+        let calls = telegram.calls_of("setMyCommands");
+        let call = calls.iter().find(|call| call.params["language_code"].as_str() == language)?;
+        Some(call.params["commands"].to_string())
+    };
+    while offered(Some("fr")).is_none() {
+        assert!(begun.elapsed() < DEADLINE, "{:?}", telegram.calls_of("setMyCommands"));
+        machine.run(&["status"]);
+    }
+    assert!(offered(None).unwrap().contains("What waits for you"));
+    assert!(offered(Some("fr")).unwrap().contains("Ce qui attend"));
+    assert!(telegram.refused().is_empty(), "{:?}", telegram.refused());
+}
+
+#[test]
+fn what_else_goes_wrong_is_said_by_status_and_doctor() {
+    let telegram = Emulator::start(World::default());
+    let mut machine = Machine::new();
+    assert_eq!(code(&machine.init(&telegram.url(), TOKEN)), 0);
+    machine.up();
+    machine.until(&["status"], "Telegram heard");
+    let unreadable =
+        json!({ "message_id": "no number", "from": { "id": ADA }, "chat": { "id": ADA } });
+    telegram.inject("message", unreadable).unwrap();
+    let begun = Instant::now();
+    while !machine.findings().iter().any(|finding| finding.contains("could not be read")) {
+        assert!(begun.elapsed() < DEADLINE, "{:#?}", machine.findings());
+    }
+    found(&machine.findings(), "and lies in ");
+
+    telegram.fault(Fault {
+        method: "getUpdates".into(),
+        matching: Vec::new(),
+        skip: 0,
+        times: 1000,
+        kind: FaultKind::Refuse(
+            409,
+            "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running".into(),
+        ),
+    });
+    telegram.send(STRANGER, STRANGER, "so that the poll comes back").now();
+    machine.until(&["status"], "Telegram: another program asks");
+    found(&machine.findings(), "fail: another program asks");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use nix::sys::termios::{
     LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr,
 };
-use std::io::{self, BufRead, IsTerminal as _, Read as _, Write as _, stdin};
+use std::io::{self, BufRead, IsTerminal as _, Write as _, stdin};
 
 /// Longer than any token; more is something else.
 const LONGEST: usize = 4096;

@@ -39,6 +39,8 @@ struct SetUp {
     why: Option<String>,
     /// A daemon runs that does not know of this yet.
     running: bool,
+    /// How it is started with these settings.
+    start: String,
 }
 
 pub(in crate::cli) async fn run(args: InitTelegram, desk: &Desk) -> Result<(), Failure> {
@@ -66,7 +68,11 @@ pub(in crate::cli) async fn run(args: InitTelegram, desk: &Desk) -> Result<(), F
     })?;
     let settings = settings::switch_on(&desk.around, &config, api.as_deref());
     let running = desk.client.get::<DaemonShape>("/daemon").await.is_ok();
-    let done = set_up(me, token_file, &desk.around.config, settings, running);
+    let start = match &args.config {
+        Some(file) => format!("vigie up --config {}", file.display()),
+        None => "vigie up".into(),
+    };
+    let done = set_up(me, token_file, &desk.around.config, settings, Daemon { running, start });
     desk.out.show(&done, words)
 }
 
@@ -108,7 +114,14 @@ fn not_reached(error: &LookError) -> Failure {
     failure.hint(format!("{} Nothing was changed.", error.mend()))
 }
 
-fn set_up(me: Me, token_file: &Path, config: &Path, settings: Settings, running: bool) -> SetUp {
+/// Whether one runs, and how it is started with the new settings.
+struct Daemon {
+    running: bool,
+    start: String,
+}
+
+fn set_up(me: Me, token_file: &Path, config: &Path, settings: Settings, daemon: Daemon) -> SetUp {
+    let Daemon { running, start } = daemon;
     let (lines, why) = match settings {
         Settings::Unchanged | Settings::Written => (None, None),
         Settings::Lines { lines, why } => (Some(lines), Some(why)),
@@ -124,6 +137,7 @@ fn set_up(me: Me, token_file: &Path, config: &Path, settings: Settings, running:
         lines,
         why,
         running,
+        start,
     }
 }
 
@@ -143,10 +157,11 @@ fn words(out: &Out, done: &SetUp) -> String {
     parts.push("Where you can talk to it; any of these can be added later:".into());
     parts.extend(places(out, done, &name));
     parts.push(String::new());
+    let start = &done.start;
     let next = if done.running {
-        "vigie down, then vigie up; sessions go on meanwhile"
+        format!("vigie down, then {start}; sessions go on meanwhile")
     } else {
-        "vigie up"
+        start.clone()
     };
     parts.push(format!(
         "Next: {next}. It shows the code that lets you in; vigie pair shows another."
