@@ -1,7 +1,7 @@
 //! What a person reads when the configuration is wrong, and what holds without one.
 
 use std::path::PathBuf;
-use vigie::config::{Config, LongAnswers, OnOff, Role, Strangers, Surroundings, WorktreeMode};
+use vigie::config::{Config, OnOff, Role, Surroundings, WorktreeMode};
 
 fn around() -> Surroundings {
     Surroundings {
@@ -286,6 +286,7 @@ fn columns_count_characters_not_bytes() {
 #[cfg(feature = "telegram")]
 #[test]
 fn telegram_is_switched_on_and_told_its_ways() {
+    use vigie::config::{LongAnswers, Strangers};
     let config = read(
         r#"
         [[human]]

@@ -45,11 +45,9 @@ pub fn open(
     let phone = open_phone(data, clock, tasks)?;
     let phone = Some(phone).filter(|_| config.phone.enabled == OnOff::On);
     let all = phone.iter().map(|phone| phone.clone() as Arc<dyn Bridge>).collect();
-    let mut bridges = Bridges { all, phone, invites: Vec::new() };
+    let bridges = Bridges { all, phone, invites: Vec::new() };
     #[cfg(feature = "telegram")]
-    if config.telegram.enabled == OnOff::On {
-        telegram::add(&mut bridges, config, data, clock);
-    }
+    let bridges = telegram::add(bridges, config, data, clock);
     Ok(bridges)
 }
 

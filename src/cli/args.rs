@@ -40,7 +40,6 @@ pub enum Command {
         config: Option<PathBuf>,
     },
     /// Print a one-time link that signs a browser or a phone in
-    #[command(alias = "pair")]
     Login {
         /// Who signs in with it, by id [default: the first owner]
         human: Option<String>,
@@ -50,6 +49,24 @@ pub enum Command {
     /// Sign a device out
     Logout {
         /// As `vigie logins` shows it
+        id: String,
+    },
+    /// Set a chat service up
+    #[command(subcommand)]
+    Init(Init),
+    /// Print a code that lets a person in over a chat service
+    Pair {
+        /// Whom it lets in, by id [default: the first owner]
+        human: Option<String>,
+    },
+    /// List who is heard over chat services, and which chats hear of sessions
+    People,
+    /// Take access back from a person or a chat
+    Unpair {
+        /// The chat service: telegram
+        bridge: String,
+        /// The service's own number, as `vigie people` shows it
+        #[arg(allow_hyphen_values = true)]
         id: String,
     },
     /// Start a session
@@ -119,6 +136,26 @@ pub struct Up {
     /// Print no link and no QR code
     #[arg(long)]
     pub no_link: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Init {
+    /// Set Telegram up with a bot of your own; asks for its token
+    Telegram(InitTelegram),
+}
+
+/// The token is never an argument: other users of the machine can read those.
+#[derive(Debug, clap::Args)]
+pub struct InitTelegram {
+    /// Take the bot's token from this file instead of asking for it
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Address of a Bot API server of your own [default: Telegram's]
+    #[arg(long, value_name = "URL")]
+    pub api: Option<String>,
+    /// The configuration to change [default: ~/.config/vigie/config.toml]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

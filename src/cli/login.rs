@@ -40,7 +40,7 @@ pub(super) fn words(out: &Out, link: &LinkShape) -> String {
 
 /// The link as a QR code of half blocks, dark on light: with colours in any terminal, without
 /// them in one that writes light on dark.
-fn picture(out: &Out, url: &str) -> Option<String> {
+pub(super) fn picture(out: &Out, url: &str) -> Option<String> {
     let code = QrCode::new(url).ok()?;
     let mut render = code.render::<Dense1x2>();
     if !out.has_colour() {

@@ -8,10 +8,12 @@ mod doctor;
 mod down;
 mod failure;
 pub mod hook;
+mod init;
 mod log;
 mod login;
 mod new;
 mod out;
+mod pair;
 mod plain;
 mod screen;
 mod see;
@@ -30,6 +32,7 @@ use clap::Parser;
 use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
 use crate::{agents::demo, clock::Clock, config::Surroundings, hold, web::client::Client};
+use args::Init;
 use failure::Failure;
 use out::Out;
 
@@ -94,6 +97,7 @@ fn run(args: Args, out: Out) -> Result<(), Failure> {
     let config = match &command {
         Command::Up(up) => up.config.clone(),
         Command::Doctor { config } => config.clone(),
+        Command::Init(Init::Telegram(init)) => init.config.clone(),
         _ => None,
     };
     let around = Surroundings::of_this_process(home, config).map_err(Failure::usage)?;
@@ -111,6 +115,10 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Login { human } => login::link(human, desk).await,
         Command::Logins => login::list(desk).await,
         Command::Logout { id } => login::logout(&id, desk).await,
+        Command::Init(Init::Telegram(args)) => init::telegram(args, desk).await,
+        Command::Pair { human } => pair::code(human, desk).await,
+        Command::People => pair::people(desk).await,
+        Command::Unpair { bridge, id } => pair::unpair(&bridge, &id, desk).await,
         Command::New(args) => new::run(args, desk).await,
         Command::Send(args) => send::run(args, desk).await,
         Command::Stop { name } => steer::run(&name, "stop", desk).await,

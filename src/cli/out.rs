@@ -130,6 +130,16 @@ impl Out {
         }
     }
 
+    /// How long it is past, to the second within two minutes.
+    pub(super) fn ago(&self, at: Timestamp) -> String {
+        let age = (self.clock.now() - at).num_seconds().max(0);
+        match age {
+            ..120 => format!("{age} s ago"),
+            120..7200 => format!("{} min ago", age / 60),
+            _ => format!("{} h ago", age / 3600),
+        }
+    }
+
     /// The clock time, with the day where it is another one.
     pub(super) fn until(&self, at: Timestamp) -> String {
         let (local, today) = (at.with_timezone(&Local), self.clock.now().with_timezone(&Local));

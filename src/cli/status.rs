@@ -4,9 +4,10 @@ use super::{
     Desk,
     failure::Failure,
     out::{Ink, Out},
+    pair::service_name,
     plain, sessions,
 };
-use crate::web::shapes::StatusShape;
+use crate::web::shapes::{BridgeShape, StatusShape};
 
 pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
     let status: StatusShape = desk.client.get("/status").await?;
@@ -20,6 +21,7 @@ fn words(out: &Out, status: &StatusShape) -> String {
     let ended = sessions::drop_ended(&mut live);
     let mut parts =
         vec![waiting(out, status), sessions::words(out, &live, ended), out.ink(Ink::Dim, &about)];
+    parts.extend(status.bridges.iter().map(|each| bridge(out, each)));
     if status.pending_deliveries > 0 {
         parts.push(format!("{} undelivered so far", status.pending_deliveries));
     }
@@ -27,6 +29,25 @@ fn words(out: &Out, status: &StatusShape) -> String {
     let trouble = failed.chain(status.problems.iter().cloned());
     parts.extend(trouble.map(|text| out.ink(Ink::Bad, &plain::line(&text))));
     parts.join("\n")
+}
+
+/// `Telegram heard 8 s ago, 2 chats, 1 on the way`, or what is wrong with it.
+fn bridge(out: &Out, bridge: &BridgeShape) -> String {
+    let name = service_name(&bridge.name);
+    if let Some(trouble) = &bridge.trouble {
+        return out.ink(Ink::Bad, &format!("{name}: {}", plain::line(trouble)));
+    }
+    let heard = bridge.heard.map(|at| format!(" heard {}", out.ago(at))).unwrap_or_default();
+    let chats = match bridge.chats {
+        1 => "1 chat".into(),
+        count => format!("{count} chats"),
+    };
+    let pending = match bridge.pending {
+        0 => String::new(),
+        count => format!(", {count} on the way"),
+    };
+    let comma = if heard.is_empty() { ":" } else { "," };
+    out.ink(Ink::Dim, &format!("{name}{heard}{comma} {chats}{pending}"))
 }
 
 fn waiting(out: &Out, status: &StatusShape) -> String {

@@ -3,14 +3,21 @@
 use std::io::{self, IsTerminal};
 use tracing_subscriber::EnvFilter;
 
-use super::{Desk, args::Up, failure::Failure, login, out::Out, set};
+use super::{
+    Desk,
+    args::Up,
+    failure::Failure,
+    login,
+    out::{Format, Out},
+    pair, plain, set,
+};
 use crate::{
     config::{Config, Named, on_path},
     daemon::{self, DaemonError, Options},
     tasks::Finish,
     web::{
         self,
-        shapes::{LinkShape, NewLink},
+        shapes::{LinkShape, NewLink, NewPairing, PairingShape, PeopleShape, StatusShape},
     },
 };
 
@@ -50,13 +57,40 @@ async fn greet(started: &web::Started, no_link: bool, desk: &Desk) -> Result<(),
         return desk.out.print(&format!("Vigie runs at {}", started.url));
     }
     let link: LinkShape = desk.client.post("/links", &NewLink::default()).await?;
-    desk.out.show(&link, |out, link| greeting(out, started, link))
+    let chats = match desk.out.format() {
+        Format::Words => chat_services(desk).await?,
+        Format::Json => String::new(),
+    };
+    desk.out.show(&link, |out, link| greeting(out, started, link, &chats))
 }
 
-fn greeting(out: &Out, started: &web::Started, link: &LinkShape) -> String {
+/// What is to be done about chat services: a code while nobody is heard over one, or its trouble.
+async fn chat_services(desk: &Desk) -> Result<String, Failure> {
+    let status: StatusShape = desk.client.get("/status").await?;
+    let people: PeopleShape = desk.client.get("/people").await?;
+    let trouble = status.bridges.iter().filter_map(|bridge| {
+        let trouble = plain::line(bridge.trouble.as_ref()?);
+        Some(format!("{}: {trouble}", pair::service_name(&bridge.name)))
+    });
+    let trouble: Vec<String> = trouble.collect();
+    if !trouble.is_empty() {
+        return Ok(trouble.join("\n"));
+    }
+    // The phone page has its own way in.
+    let takes_codes = status.bridges.iter().any(|bridge| bridge.name != "phone");
+    let heard = people.identities.iter().any(|each| each.bridge != "phone");
+    if !takes_codes || heard {
+        return Ok(String::new());
+    }
+    let pairing: PairingShape = desk.client.post("/pair", &NewPairing::default()).await?;
+    Ok(pair::words(&desk.out, &pairing))
+}
+
+fn greeting(out: &Out, started: &web::Started, link: &LinkShape, chats: &str) -> String {
     let vigie = how_to_call_us();
+    let chats = if chats.is_empty() { String::new() } else { format!("\n\n{chats}") };
     format!(
-        "Vigie runs at {}\n\n{}\n\nIn another terminal:\n  \
+        "Vigie runs at {}\n\n{}{chats}\n\nIn another terminal:\n  \
          {vigie} new demo-1 \"try something\"   starts a session\n  \
          {vigie} attach demo-1                shows it there\n  \
          {vigie} status                       shows what runs and what waits\n\

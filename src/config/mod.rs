@@ -174,6 +174,12 @@ impl std::fmt::Display for PublicUrl {
     }
 }
 
+/// Reads the address of a Bot API as the configuration takes it; `None`: it is none.
+#[cfg(feature = "telegram")]
+pub(crate) fn bot_api(text: &str) -> Option<String> {
+    values::api_url(text)
+}
+
 /// `config.example.toml`, as it was when this binary was built.
 pub const EXAMPLE: &str = include_str!("../../config.example.toml");
 

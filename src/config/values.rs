@@ -68,11 +68,16 @@ pub(super) fn api_url(text: &str) -> Option<String> {
     let path = path.trim_end_matches('/');
     let segment = |part: &str| {
         !part.is_empty()
-            && !part.starts_with("bot")
+            && !token_follows(part)
             && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
     };
     let fits = path.is_empty() || path[1..].split('/').all(segment);
     fits.then(|| public_url(origin).map(|url| format!("{url}{path}")))?
+}
+
+/// Somebody pasted the address of a method, up to the colon of the token at least.
+fn token_follows(part: &str) -> bool {
+    part.strip_prefix("bot").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// A host as it stands in a `Host` header without its port: a name, an IPv4 address, or an IPv6
@@ -115,12 +120,13 @@ mod tests {
     #[test]
     fn the_address_of_a_bot_api_may_have_a_path_and_never_a_token() {
         assert_eq!(api_url("https://api.telegram.org/").unwrap(), "https://api.telegram.org");
-        assert_eq!(api_url("http://127.0.0.1:8081/tg/").unwrap(), "http://127.0.0.1:8081/tg");
+        assert_eq!(api_url("http://127.0.0.1:8081/bots/").unwrap(), "http://127.0.0.1:8081/bots");
         for bad in [
             "api.telegram.org",
             "https://",
             "ftp://a",
             "https://api.telegram.org/bot123456:TEST-TOKEN",
+            "https://api.telegram.org/bot123456",
             "https://a/x?y",
             "https://ines:secret@a",
         ] {

@@ -4,6 +4,8 @@ mod daemon;
 mod files;
 mod programs;
 mod system;
+#[cfg(feature = "telegram")]
+mod telegram;
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -53,6 +55,8 @@ pub async fn examine(around: &Surroundings, named: Named) -> Vec<Finding> {
     findings.push(files::data_folder(&around.data));
     findings.extend(files::disk(&around.data));
     findings.extend(daemon::look(&around.data, config.web.listen).await);
+    #[cfg(feature = "telegram")]
+    findings.extend(telegram::look(&config.telegram, &around.data).await);
     findings.push(system::terminal());
     findings.push(system::open_files());
     findings.push(system::hooks().await);

@@ -22,14 +22,52 @@ use vigie_telegram::{
 use super::{Bridges, Invite, TELEGRAM, unready::Unready};
 use crate::{
     clock::Clock,
-    config::{Config, Language, LongAnswers},
+    config::{self, Config, Language, LongAnswers, OnOff},
 };
+
+/// The bridge's own database, in the data folder.
+const FILE: &str = "telegram.db";
+
+/// What people send is put in there, in the data folder.
+const FILES: &str = "files";
 
 /// A person waits for their code meanwhile; without the bot's name it is as good.
 const INVITE: Duration = Duration::from_secs(3);
 
-/// Adds the bridge, or what stands in for it until it can begin.
-pub(super) fn add(bridges: &mut Bridges, config: &Config, data: &Path, clock: &Clock) {
+/// How many set-aside updates a person is shown.
+const SHOWN: usize = 5;
+
+/// What could not be read and was set aside: where it lies, and a line each, newest first.
+///
+/// # Errors
+/// The bridge's own file cannot be read, or there is no token to open it with; in words.
+pub async fn set_aside(config: &config::Telegram, data: &Path) -> Result<Vec<String>, String> {
+    let file = data.join(FILE);
+    if !file.exists() {
+        return Ok(Vec::new());
+    }
+    let words = |wrong: &dyn fmt::Display| wrong.to_string();
+    let token = read_token(&config.token_file).map_err(|wrong| words(&wrong))?;
+    let base = config.api.parse().map_err(|wrong: NoBaseUrl| words(&wrong))?;
+    let api = Api::new(token, base, Patience::default()).map_err(|wrong| words(&wrong))?;
+    let clock = Clock::system();
+    let options = Options {
+        api,
+        clock: Arc::new(move || clock.now()),
+        files: data.join(FILES),
+        parts: None,
+        commands: Vec::new(),
+    };
+    let bridge = TelegramBridge::open(&file, options).map_err(|wrong| words(&wrong))?;
+    let aside = bridge.set_aside(SHOWN).await.map_err(|wrong| words(&wrong))?;
+    Ok(aside.iter().map(|each| format!("update {}: {}", each.number, each.why)).collect())
+}
+
+/// Adds the bridge where it is wanted, or what stands in for it until it can begin.
+pub(super) fn add(mut bridges: Bridges, config: &Config, data: &Path, clock: &Clock) -> Bridges {
+    if config.telegram.enabled == OnOff::Off {
+        return bridges;
+    }
     let name = BridgeName::new(TELEGRAM);
     match begin(config, data, clock) {
         Ok((bridge, api)) => {
@@ -44,6 +82,7 @@ pub(super) fn add(bridges: &mut Bridges, config: &Config, data: &Path, clock: &C
             bridges.all.push(Arc::new(Unready { name, trouble, limits }));
         }
     }
+    bridges
 }
 
 fn in_parts(room: Room) -> Limits {
@@ -73,11 +112,11 @@ fn begin(config: &Config, data: &Path, clock: &Clock) -> Result<(Arc<dyn Bridge>
     let options = Options {
         api: api.clone(),
         clock: Arc::new(move || clock.now()),
-        files: data.join("files"),
+        files: data.join(FILES),
         parts: parts(telegram.long_answers),
         commands: config.routing.languages.iter().map(|language| menu(*language)).collect(),
     };
-    let bridge = TelegramBridge::open(&data.join("telegram.db"), options);
+    let bridge = TelegramBridge::open(&data.join(FILE), options);
     Ok((bridge.map_err(|wrong| again(&wrong))?, api))
 }
 

@@ -64,7 +64,7 @@ pub fn read_token(file: &Path) -> Result<Token, TokenTrouble> {
     }
 }
 
-/// A token that a person gave, and the text to keep of it. Prints as `***`.
+/// A token that a person gave, and the text to keep of it. It has no `Debug`: it is never printed.
 pub struct Given {
     pub token: Token,
     text: String,

@@ -87,6 +87,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_menu_offers_every_command_and_nothing_else() {
+        let mut offered: Vec<_> = crate::menu::MENU.iter().map(|entry| entry.word).collect();
+        // How a chat with a bot begins; nobody looks for it in a menu.
+        let commands = COMMANDS.iter().map(|(word, ..)| *word).filter(|word| *word != "start");
+        let mut known: Vec<_> = commands.chain(ANSWERS).collect();
+        offered.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(offered, known);
+    }
+
+    #[test]
     fn a_path_is_text_and_a_slip_is_caught() {
         assert_eq!(parse("/tmp/x is full, look"), Slash::Text);
         assert_eq!(parse("/stop PD-285"), Slash::Vigie(Name::Stop, "PD-285".into()));
