@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use crate::{
     Timestamp,
     answer::Words,
-    bridge::{Health, Limits, Place, Room, TextUnit},
+    bridge::{Health, Heard, HeardKind, Limits, Place, Room, TextUnit},
     command::Kept,
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
     gate::{Gate, GateState},
@@ -213,6 +213,16 @@ pub struct JournalEntry {
     pub detail: serde_json::Value,
 }
 
+/// A message of ours and what it is about.
+#[derive(Clone, Debug)]
+pub struct JustSent {
+    pub bridge: BridgeName,
+    pub chat: ChatId,
+    pub message: MessageId,
+    pub session: Option<SessionId>,
+    pub gate: Option<GateId>,
+}
+
 /// How a bridge hears.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hearing {
@@ -243,6 +253,9 @@ const RECENT_KEYS: usize = 4096;
 /// Gates that are known by code and say who decided; older ones stand in the database.
 const REMEMBERED: usize = 4000;
 
+/// Messages of ours remembered beside the database; far more than a group commit holds.
+const JUST_SENT: usize = 256;
+
 /// Sent messages that can still be edited.
 const EDITABLE: usize = 20_000;
 
@@ -271,6 +284,8 @@ pub struct State {
     pub quiet: HashMap<(BridgeName, ChatId), Timestamp>,
     /// When each chat was last called, for its budget.
     pub spent: HashMap<(BridgeName, ChatId), VecDeque<Timestamp>>,
+    /// What was sent a moment ago, the newest last: a reply can be quicker than our own commit.
+    pub just_sent: VecDeque<JustSent>,
     /// When a message of ours was last changed.
     pub changed: BTreeMap<DeliveryId, Timestamp>,
     /// Prompts that were typed and not seen to be taken: the agent's own word may still come.
@@ -315,6 +330,7 @@ impl State {
             health: BTreeMap::new(),
             quiet: HashMap::new(),
             spent: HashMap::new(),
+            just_sent: VecDeque::new(),
             changed: BTreeMap::new(),
             unsure: VecDeque::new(),
             failed: VecDeque::new(),
@@ -497,6 +513,34 @@ impl State {
             room: row.room,
         }));
         all
+    }
+
+    /// What was looked up, with what the database does not have yet.
+    #[must_use]
+    pub fn completed(&self, facts: Facts, heard: &Heard) -> Facts {
+        let about = match &heard.what {
+            HeardKind::Text { reply_to: Some(message), .. }
+            | HeardKind::Tap { message, .. }
+            | HeardKind::Reaction { message, .. } => message,
+            HeardKind::Text { reply_to: None, .. } | HeardKind::Edited { .. } => return facts,
+        };
+        let same = |sent: &&JustSent| {
+            sent.bridge == heard.place.bridge
+                && sent.chat == heard.place.chat
+                && sent.message == *about
+        };
+        match self.just_sent.iter().rev().find(same).filter(|_| facts.unknown) {
+            Some(sent) => Facts { session: sent.session, gate: sent.gate, unknown: false, ..facts },
+            None => facts,
+        }
+    }
+
+    /// Remembers a message of ours until the database surely has it.
+    pub fn remember_sent(&mut self, sent: JustSent) {
+        self.just_sent.push_back(sent);
+        if self.just_sent.len() > JUST_SENT {
+            self.just_sent.pop_front();
+        }
     }
 
     /// Whether something new is on its way into that chat right now: what it became is known soon.

@@ -134,6 +134,7 @@ impl Worker {
                     Ok(Err(error)) => return refuse(answer, error.to_string()),
                     Err(_) => return refuse(answer, "the database is slow".into()),
                 };
+                let facts = self.state.completed(facts, &heard);
                 // An answer can be quicker than the news that its question arrived.
                 if facts.unknown && !facts.known && self.state.is_sending_in(&heard.place) {
                     return refuse(answer, "what it is about is still on its way".into());

@@ -4,7 +4,6 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot, watch};
 use vigie_core::{
-    bridge::Body,
     delivery::{Delivery, DeliveryState, Outgoing},
     gate::{Gate, GateState},
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
@@ -183,10 +182,7 @@ fn put_delivery(db: &Connection, delivery: &Delivery) -> Result<(), StoreError> 
         Outgoing::Post { post, .. } | Outgoing::Edit { post, .. } => Some(post),
         Outgoing::Mark { .. } | Outgoing::Thread { .. } => None,
     };
-    let gate = post.and_then(|post| match &post.body {
-        Body::Card(card) => Some(card.gate.to_string()),
-        Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
-    });
+    let gate = post.and_then(|post| post.body.gate()).map(|gate| gate.to_string());
     let sql =
         "INSERT INTO delivery (number, id, pending, bridge, chat, message, session, gate, sent, body)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)

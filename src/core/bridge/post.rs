@@ -47,6 +47,16 @@ pub enum Body {
     File(FilePost),
 }
 
+impl Body {
+    /// The gate it is the card of.
+    pub fn gate(&self) -> Option<GateId> {
+        match self {
+            Self::Card(card) => Some(card.gate),
+            Self::Text { .. } | Self::Progress(_) | Self::Document(_) | Self::File(_) => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// From 1.

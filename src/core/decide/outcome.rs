@@ -8,7 +8,7 @@ use crate::{
     bridge::{Body, Level, Post, Repeats, Said, SayError},
     delivery::{Delivery, DeliveryState, Outgoing, Rank, Spot, Target, Tries},
     id::{BridgeName, ChatId, DeliveryId, SessionId},
-    state::{Chat, ChatRow, Row, ThreadRow},
+    state::{Chat, ChatRow, JustSent, Row, ThreadRow},
 };
 
 /// After a send whose end nobody saw, before it is tried again.
@@ -171,6 +171,13 @@ impl Work<'_> {
     fn sent(&mut self, mut delivery: Delivery, said: Said) {
         if let Some(message) = &said.message {
             self.state.remember_message(delivery.id, message.clone());
+            let gate = match &delivery.what {
+                Outgoing::Post { post, .. } | Outgoing::Edit { post, .. } => post.body.gate(),
+                Outgoing::Mark { .. } | Outgoing::Thread { .. } => None,
+            };
+            let (bridge, chat) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
+            let (message, session) = (message.clone(), delivery.session);
+            self.state.remember_sent(JustSent { bridge, chat, message, session, gate });
         }
         self.charge(&delivery, said.calls);
         if let (Outgoing::Thread { .. }, Some(thread), Some(session)) =

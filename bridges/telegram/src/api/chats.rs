@@ -12,6 +12,7 @@ impl Method for GetMe {
 }
 
 /// A person or a bot, with what we need of it.
+#[expect(clippy::struct_excessive_bools, reason = "each is a field of Telegram's answer")]
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct User {
     pub id: TgUser,
