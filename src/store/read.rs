@@ -162,17 +162,14 @@ pub(super) fn facts(db: &Connection, heard: &Heard) -> Result<Facts, StoreError>
                 Ok((row.get::<_, Option<String>>(0)?, row.get::<_, Option<String>>(1)?))
             })
             .optional()?;
-        match found {
-            Some((session, gate)) => {
-                facts.session = session.and_then(|id| id.parse().ok());
-                facts.gate = gate.and_then(|id| id.parse().ok());
-            }
+        if let Some((session, gate)) = found {
+            facts.session = session.and_then(|id| id.parse().ok());
+            facts.gate = gate.and_then(|id| id.parse().ok());
+        } else {
             // A reply to a message of one's own goes where that went.
-            None => {
-                let own = heard_row(db, &heard.place, message)?;
-                facts.unknown = own.is_none();
-                facts.session = own.and_then(|row| first_session(&row));
-            }
+            let own = heard_row(db, &heard.place, message)?;
+            facts.unknown = own.is_none();
+            facts.session = own.and_then(|row| first_session(&row));
         }
     }
     if let Some(message) = own {
