@@ -4,14 +4,13 @@
 
 mod support {
     pub(crate) mod home;
-    #[allow(dead_code, reason = "each test file uses its part")]
-    pub(crate) mod model;
     pub(crate) mod phone;
 }
 
+use scripted_model::Model;
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::Command};
-use support::{home::Home, model::Model, phone::plain};
+use support::{home::Home, phone::plain};
 
 fn vigie_up(home: &Home) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vigie"));
@@ -255,7 +254,7 @@ async fn claude_code_is_steered_from_the_phone_and_survives_the_daemon() {
         assert!(std::env::var_os("CI").is_none(), "{why}");
         return eprintln!("{why}");
     };
-    let model = Model::start().await;
+    let model = Model::start().await.unwrap();
     let mut home = Home::new(vigie_up);
     let config = home.data().parent().unwrap().join("claude");
     fs::create_dir_all(&config).unwrap();
