@@ -48,6 +48,9 @@ const TOOLS: u32 = 10;
 const TOOL: Duration = Duration::from_millis(2800);
 const PAUSE: Duration = Duration::from_secs(2);
 
+/// Before an answer, so that what is said of its question is said before.
+const THINKS: Duration = Duration::from_millis(500);
+
 /// Works without an end, as far as its hooks tell.
 pub(crate) fn work() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -98,6 +101,32 @@ impl Hooks {
         self.holder.call(event.to_string().into_bytes()).await?;
         Ok(())
     }
+}
+
+/// Ends a turn for every word it is sent, with an answer that has the word in it, and says when.
+pub(crate) fn answer(address: &str) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(answer_all(address))
+}
+
+async fn answer_all(address: &str) -> Result<()> {
+    let stream = tokio::net::TcpStream::connect(address).await.context(NOBODY)?;
+    stream.set_nodelay(true)?;
+    let (hear, mut tell) = stream.into_split();
+    let mut hear = tokio::io::BufReader::new(hear).lines();
+    let hooks = Hooks::from_env()?;
+    hooks.call("SessionStart", json!({ "source": "startup" })).await?;
+    while let Some(word) = hear.next_line().await? {
+        let prompt = format!("say {word}");
+        hooks.call("UserPromptSubmit", json!({ "prompt_id": word, "prompt": prompt })).await?;
+        sleep(THINKS).await;
+        let said = format!("{word} is done");
+        let at = now();
+        let end = json!({ "prompt_id": word, "last_assistant_message": said });
+        hooks.call("Stop", end).await?;
+        tell.write_all(format!("{at} {word}\n").as_bytes()).await?;
+    }
+    Ok(())
 }
 
 /// Asks for a permission for every word it is sent, and says when; the next line takes it back.

@@ -29,7 +29,7 @@ use table::Figure;
 const HELP: &str = "\
 vigie-bench [--json] [--folder FOLDER] [--seeds N] [PART...]
   PART: commits, latency, flood, start, formatter; without any, all of these
-        telegram, which is talk, questions, turn, idle, faults, forum: a quarter of an hour
+        telegram, which is answer, talk, questions, turn, idle, faults, forum: a quarter of an hour
         kills: N times a minute and a half
   FOLDER: where the throw-away data goes, on the disk that is to be measured
 ";
@@ -54,6 +54,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["up" | "hold", ..] => return vigie::cli::main(),
         ["demo-agent", "--work", ..] => agent::work(),
+        ["demo-agent", "--answer", meet, ..] => agent::answer(meet),
         ["demo-agent", meet, ..] => agent::ask(meet),
         ["stamp", meet, ..] => agent::stamp(meet),
         ["flood", meet, megabytes, ..] => agent::flood(meet, megabytes),

@@ -41,9 +41,15 @@ pub(super) async fn measure(folder: &Path, vigie: &Path, program: &Path) -> Resu
     let Samples { echoes, typed, there, back } = &mut all;
     let mut figures = Vec::new();
     let bare = "pasted in a bare terminal";
-    figures.extend(p50_p95_against("message → the model's server", there, bare, typed, 1.3));
+    figures.extend(p50_p95_against("message → the model's server", there, bare, typed, Some(1.3)));
     let bare = "bare echo bot";
-    figures.extend(p50_p95_against("model's last byte → on the phone", back, bare, echoes, 5.));
+    figures.extend(p50_p95_against(
+        "model's last byte → on the phone",
+        back,
+        bare,
+        echoes,
+        Some(5.),
+    ));
     Ok(figures)
 }
 
