@@ -35,7 +35,7 @@ pub(super) fn next_due(state: &State) -> Option<Timestamp> {
 fn share(rank: Rank) -> usize {
     match rank {
         Rank::Gate => 100,
-        Rank::Final => 90,
+        Rank::Final => 80,
         Rank::Note => 75,
         Rank::Progress => 50,
     }
@@ -49,7 +49,7 @@ fn allowed(budget: Budget, rank: Rank) -> usize {
 /// A long window's calls come free again as they were spent: all at once after a burst, and for a
 /// minute nothing is left for whoever needs a person. So all but gates spend theirs evenly, over
 /// parts of a window that are no longer than this; it is what a gate waits at worst.
-const EVENLY: Duration = Duration::from_secs(20);
+const EVENLY: Duration = Duration::from_secs(15);
 
 /// What a rank may do in how long; both hold.
 fn bounds(budget: Budget, rank: Rank) -> [Option<(usize, Duration)>; 2] {

@@ -10,8 +10,9 @@ use crate::{
     store::StoreError,
 };
 
-/// Telegram's clock and ours are two, and a call a moment too early makes the wait longer.
-const SPARE: Duration = Duration::from_secs(1);
+/// A call a moment too early makes the wait longer. Telegram counts from its refusal and we from its
+/// arrival, so this has to cover no more than two clocks that do not run alike.
+const SPARE: Duration = Duration::from_millis(100);
 
 /// Before a call is tried again that never left this machine. That it grows is for the core.
 const AFTER_NO_CONNECTION: Duration = Duration::from_secs(2);
