@@ -29,7 +29,7 @@ fn meet(address: &str) -> Result<(BufReader<TcpStream>, TcpStream)> {
     Ok((BufReader::new(stream.try_clone()?), stream))
 }
 
-/// Says when each line came into its terminal.
+/// Says when each line came into its terminal, and answers it.
 pub(crate) fn stamp(address: &str) -> Result<()> {
     let (_, mut tell) = meet(address)?;
     let mut screen = io::stdout();
@@ -38,6 +38,7 @@ pub(crate) fn stamp(address: &str) -> Result<()> {
     for line in io::stdin().lock().lines() {
         let (at, line) = (now(), line?);
         writeln!(tell, "{at} {}", line.trim())?;
+        writeln!(screen, "read {}.", line.trim())?;
         prompt(&mut screen)?;
     }
     Ok(())

@@ -107,6 +107,7 @@ async fn into_the_terminal(
 ) -> Result<(Vec<f64>, Vec<f64>)> {
     home.open_session("PD-285", "stamp").await?;
     let mut agent = meeting.agent().await?;
+    let mut live = page.live().await?;
     let (mut there, mut accepted) = (Vec::new(), Vec::new());
     for number in 0..SAMPLES {
         home.session_is("PD-285", &["idle"]).await?;
@@ -119,6 +120,10 @@ async fn into_the_terminal(
         page.post("/phone/api/send", &message).await?;
         accepted.push(ms(super::agent::now() - start));
         there.push(ms(agent.says(&word).await? - start));
+        // Before its answer the session still counts as idle, and the next message would wait for
+        // the end of this turn.
+        let answer = format!("read {word}.");
+        live.shows(|message| message.to_string().contains(&answer)).await?;
     }
     Ok((there, accepted))
 }
