@@ -384,6 +384,9 @@ mod tests {
         );
         assert_eq!((described.risk, fact(&described, "Line ends")), (Risk::Plain, Some("CRLF")));
         assert_eq!(fact(&described, "Where"), Some("every place it stands in the file"));
+        let input = json!({"file_path": "src/a.rs", "old_string": "a berth", "new_string": "b"});
+        let diff = describe("Edit", &input, CWD).diff.unwrap();
+        assert!(diff.ends_with("-a berth\n+b\n"), "a piece has no end of the file: {diff}");
         let input = json!({"file_path": "src/a.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "\u{200B}"}]});
         let described = describe("MultiEdit", &input, CWD);
         assert_eq!(described.title, "asks to edit src/a.rs in 2 places");
