@@ -16,8 +16,8 @@ use support::{
     telegram::{becomes, configure, count, daemon, new, pair, topic_of, vigie_up},
 };
 use telegram_emulator::{
-    ADA, AGENTS, BOB, Emulator, Fault, FaultKind, Media, MediaKind, Membership, STRANGER, Status,
-    World,
+    ADA, AGENTS, BOB, Emulator, Fault, FaultKind, Media, MediaKind, Membership, STRANGER, Shown,
+    Status, World,
 };
 
 /// Nobody reads a card and answers it in less; messages tell their time in whole seconds.
@@ -272,7 +272,7 @@ async fn files_go_both_ways() {
     let file = emulator
         .wait_value("the file", DEADLINE, |emulator| {
             let all = emulator.messages(ADA, None);
-            all.into_iter().filter(|m| m.is_bot()).find_map(|m| m.file)
+            all.into_iter().filter(Shown::is_bot).find_map(|m| m.file)
         })
         .await;
     assert_eq!((file.name.as_str(), &file.bytes[..]), ("notes.txt", &b"four words for Ada"[..]));

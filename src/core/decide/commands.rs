@@ -117,10 +117,7 @@ impl Work<'_> {
         match name {
             Name::Stop => {
                 self.interrupt(id);
-                self.mark(
-                    &message.receipt(vec![]),
-                    Mark::Stored { targets: vec![], words: Some(format!("stopping {session}")) },
-                );
+                self.mark_done(&message.receipt(vec![]), format!("stopping {session}"));
             }
             Name::End => drop(self.end(&session, &message.human, OrderKind::End)?),
             Name::Kill => drop(self.end(&session, &message.human, OrderKind::Kill)?),
@@ -150,8 +147,7 @@ impl Work<'_> {
             | Name::File
             | Name::Screen => return Ok(()),
         };
-        let words = Some(format!("{verb} {session}"));
-        self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words });
+        self.mark_done(&message.receipt(vec![]), format!("{verb} {session}"));
         Ok(())
     }
 

@@ -112,7 +112,7 @@ async fn a_look_that_gets_no_answer_is_no_reason_to_send() {
     let say = post(again(posts::text("here")));
     let after = Duration::from_secs(2);
     assert_eq!(desk.bridge.say(&main(AGENTS), &say, key).await, Err(SayError::Later { after }));
-    let after = Duration::from_secs(8);
+    let after = Duration::from_millis(7_100);
     assert_eq!(desk.bridge.say(&main(AGENTS), &say, key).await, Err(SayError::Later { after }));
     desk.bridge.say(&main(AGENTS), &say, key).await.unwrap();
     assert_eq!(texts(&desk.telegram, AGENTS), ["PD-285\nbefore", "PD-285\nhere"]);

@@ -22,7 +22,7 @@ async fn refused(desk: &Desk, place: &vigie_core::bridge::Place) -> SayError {
 async fn a_wait_is_handed_on_and_no_call_is_made_within_it() {
     let desk = Desk::start();
     desk.telegram.fault(Fault::new("sendMessage", FaultKind::TooMany(35)));
-    let after = Duration::from_secs(36);
+    let after = Duration::from_millis(35_100);
     assert_eq!(refused(&desk, &main(ADA)).await, SayError::Later { after });
     assert_eq!(desk.telegram.calls().len(), 1);
     desk.telegram.assert_clean();
