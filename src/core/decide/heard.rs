@@ -12,6 +12,7 @@ use crate::{
     delivery::{Rank, Shown},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId},
     prompt::{PromptMessage, PromptState},
+    session::Life,
     state::{Facts, HeardOutcome, HeardRow, Role, Row},
     text::Rich,
 };
@@ -46,6 +47,8 @@ pub(super) struct Message {
     /// What it answers, when the person said so.
     pub reply_session: Option<SessionId>,
     pub reply_gate: Option<GateId>,
+    /// It answers a message that is neither a card nor of any session.
+    pub reply_elsewhere: bool,
     pub forwarded: bool,
     /// When it was written, as far as the service knows.
     pub sent: Timestamp,
@@ -118,7 +121,7 @@ impl Work<'_> {
         let role = self.state.rules.people.get(&human).map_or(Role::Viewer, |person| person.role);
         let via = via_words(&heard.place.bridge);
         match &heard.what {
-            HeardKind::Text { message, text, origin, files, .. } => {
+            HeardKind::Text { message, text, origin, files, reply_to } => {
                 let age = self.long_ago(heard.at);
                 let message = Message {
                     heard: id,
@@ -130,6 +133,9 @@ impl Work<'_> {
                     files: files.clone(),
                     reply_session: facts.session,
                     reply_gate: facts.gate,
+                    reply_elsewhere: reply_to.is_some()
+                        && facts.gate.is_none()
+                        && facts.session.is_none(),
                     sent: heard.at,
                     addressed: if heard.place.thread.is_some() {
                         Addressed::Yes
@@ -239,7 +245,22 @@ impl Work<'_> {
                 self.interrupt(*session);
                 format!("Stopping {}; its context is kept.", self.session_name(*session))
             }
+            Action::InterruptAll => self.interrupt_all(),
         }
+    }
+
+    fn interrupt_all(&mut self) -> String {
+        let works =
+            |session: &&crate::session::Session| matches!(session.life, Life::Working { .. });
+        let working: Vec<_> = self.state.live().filter(works).map(|session| session.id).collect();
+        if working.is_empty() {
+            return "Nothing works. Nothing was stopped.".into();
+        }
+        for session in &working {
+            self.interrupt(*session);
+        }
+        let names: Vec<_> = working.iter().map(|id| self.session_name(*id)).collect();
+        format!("Stopping {}; their context is kept.", names.join(", "))
     }
 
     /// A kept message goes to the session a person chose.
@@ -410,6 +431,7 @@ impl Work<'_> {
             files: original.files.clone(),
             reply_session: None,
             reply_gate: None,
+            reply_elsewhere: false,
             sent: edited,
             addressed: Addressed::No,
             forwarded: false,

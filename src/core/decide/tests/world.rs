@@ -50,6 +50,8 @@ pub(super) struct World {
     pub tries: usize,
     /// What sort of chat each is; a person's own otherwise.
     pub rooms: HashMap<ChatId, Room>,
+    /// Kinds of what was written into the journal.
+    pub journal: Vec<String>,
     /// What was asked to be looked at.
     pub asked: Vec<(SessionId, LookAt, Files, Place)>,
     /// While `true` nothing said arrives: it stays in flight.
@@ -63,6 +65,8 @@ pub(super) struct Shown {
     pub place: Place,
     pub message: MessageId,
     pub post: Post,
+    /// When it was first there.
+    pub at: Timestamp,
 }
 
 impl Shown {
@@ -174,6 +178,7 @@ impl World {
             failures: VecDeque::new(),
             calls: Vec::new(),
             tries: 0,
+            journal: Vec::new(),
             rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
             asked: Vec::new(),
             cut: false,
@@ -234,7 +239,10 @@ impl World {
             Row::Focus(f) => format!("focus {:?} {}", f.place, f.human),
             Row::Chat(c) => format!("chat {} {}", c.bridge, c.chat),
             Row::Identity(i) => format!("identity {} {}", i.bridge, i.from),
-            Row::Journal(_) => return,
+            Row::Journal(entry) => {
+                self.journal.push(entry.kind.clone());
+                return;
+            }
         };
         self.rows.insert(key, row.clone());
     }
@@ -270,7 +278,7 @@ impl World {
                 let message = MessageId::new(format!("v{}", self.next_message));
                 self.next_message += 1;
                 self.sent.insert(delivery, message.clone());
-                self.shown.push(Shown { place, message: message.clone(), post });
+                self.shown.push(Shown { place, message: message.clone(), post, at: self.now });
                 said(message)
             }
             Say::Edit { message, post } => {
