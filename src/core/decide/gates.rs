@@ -326,7 +326,7 @@ impl Work<'_> {
     ) {
         let mark = match result {
             Ok(words) => Mark::Stored { targets: Vec::new(), words: Some(words.clone()) },
-            Err(refusal) => Mark::NotTaken { why: refusal.sentence() },
+            Err(refusal) => Mark::NotTaken { why: refusal.in_a_chat() },
         };
         self.mark(message, mark);
     }
