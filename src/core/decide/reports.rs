@@ -490,10 +490,8 @@ impl Work<'_> {
         });
         if unwanted && last.iter().any(|line| !line.trim().is_empty()) {
             // A rule across the screen is three lines on a phone and says nothing.
-            let told = |line: &&String| {
-                let line = line.trim();
-                line.is_empty() || line.chars().any(|c| c.is_alphanumeric())
-            };
+            let told =
+                |line: &&String| line.trim().is_empty() || line.chars().any(char::is_alphanumeric);
             let last: Vec<String> = last.iter().filter(told).cloned().collect();
             text.push(" Its last lines:\n", None);
             text.push(&screen_text(&last), Some(Style::Pre { language: None }));
