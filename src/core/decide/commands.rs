@@ -121,6 +121,7 @@ impl Work<'_> {
         match name {
             Name::Stop => {
                 self.interrupt(id);
+                self.mark_done(&message.receipt(vec![]), format!("stopping {session}"));
             }
             Name::End => drop(self.end(&session, &message.human, OrderKind::End)?),
             Name::Kill => drop(self.end(&session, &message.human, OrderKind::Kill)?),
@@ -135,21 +136,22 @@ impl Work<'_> {
             }
         }
         let words = match name {
-            // What comes of it is told when it has.
-            Name::Stop | Name::End | Name::Kill => None,
-            Name::Resume => Some(format!("{session} goes on.")),
+            Name::End => format!("ending {session}"),
+            Name::Kill => format!("killing {session}"),
+            Name::Resume => format!("{session} goes on"),
             Name::Help
             | Name::Sessions
             | Name::Status
             | Name::Waiting
             | Name::New
+            | Name::Stop
             | Name::Focus
             | Name::Diff
             | Name::Transcript
             | Name::File
             | Name::Screen => return Ok(()),
         };
-        self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words });
+        self.mark_done(&message.receipt(vec![]), words);
         Ok(())
     }
 

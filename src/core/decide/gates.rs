@@ -324,11 +324,10 @@ impl Work<'_> {
         message: &crate::prompt::PromptMessage,
         result: &Result<String, Refusal>,
     ) {
-        let mark = match result {
-            Ok(words) => Mark::Stored { targets: Vec::new(), words: Some(words.clone()) },
-            Err(refusal) => Mark::NotTaken { why: refusal.in_a_chat() },
-        };
-        self.mark(message, mark);
+        match result {
+            Ok(words) => self.mark_done(message, words.clone()),
+            Err(refusal) => self.mark(message, Mark::NotTaken { why: refusal.in_a_chat() }),
+        }
     }
 
     /// The list of what waits, when an answer could mean several.

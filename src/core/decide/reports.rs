@@ -172,18 +172,16 @@ impl Work<'_> {
             .map(|p| self.session_name(p.session))
             .collect();
         let targets = message.targets.clone();
-        let mark = if left.is_empty() {
-            Mark::Taken { targets, at: self.now }
-        } else {
-            let words = format!(
-                "taken by {} of {}; {} next",
-                targets.len() - left.len(),
-                targets.len(),
-                left.join(", ")
-            );
-            Mark::Stored { targets, words: Some(words) }
-        };
-        self.mark(&message, mark);
+        if left.is_empty() {
+            return self.mark(&message, Mark::Taken { targets, at: self.now });
+        }
+        let words = format!(
+            "taken by {} of {}; {} next",
+            targets.len() - left.len(),
+            targets.len(),
+            left.join(", ")
+        );
+        self.mark_stored_as(&message, Some(words));
     }
 
     fn begin_turn(&mut self, id: SessionId, turn: Option<TurnId>) {
@@ -208,7 +206,7 @@ impl Work<'_> {
                 format!("somebody types at the desk of {name}; it goes in after that")
             }
         };
-        self.mark(&message, Mark::Stored { targets: message.targets.clone(), words: Some(words) });
+        self.mark_stored_as(&message, Some(words));
     }
 
     fn prompt_refused(&mut self, id: SessionId, prompt: PromptId, why: RefusedPrompt) {

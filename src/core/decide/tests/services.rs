@@ -6,10 +6,10 @@ use std::{collections::BTreeSet, time::Duration};
 use super::world::{World, telegram};
 use crate::{
     agent::AgentEvent,
-    bridge::{CardState, Health, Noted, Room, SayError},
+    bridge::{CardState, Health, Mark, Noted, Room, SayError},
     decide::Event,
     delivery::DeliveryState,
-    id::{BridgeName, ChatId, ThreadId},
+    id::{BridgeName, ChatId, SessionName, ThreadId},
     state::ChatState,
 };
 
@@ -24,6 +24,10 @@ fn private() -> World {
     let mut w = World::on_telegram();
     w.pairs("owner", "1001", "1001");
     w
+}
+
+fn name(text: &str) -> SessionName {
+    text.parse().unwrap()
 }
 
 /// Most calls to a chat in any window.
@@ -140,6 +144,26 @@ fn a_quick_turn_with_a_question_takes_three_calls() {
     w.wait(TimeDelta::minutes(1));
     assert_eq!(w.calls.len() - before, 3, "card, card decided, answer: {:?}", w.shows("1001"));
     assert!(w.state.open_gates_of(session).next().is_none());
+}
+
+#[test]
+fn that_a_message_waits_is_said_once_it_has_waited_a_while() {
+    let mut w = private();
+    w.start("PD-285");
+    w.telegram("1001", "1001", None, "[PD-285] first");
+    w.takes("PD-285");
+    let second = w.telegram("1001", "1001", None, "[PD-285] second");
+    assert_eq!(w.marks[&second], Mark::Stored { targets: vec![name("PD-285")], words: None });
+    w.wait(TimeDelta::seconds(5));
+    assert!(matches!(&w.marks[&second], Mark::Stored { words: Some(_), .. }));
+    w.finishes("PD-285", "one");
+    w.takes("PD-285");
+    assert!(matches!(w.marks[&second], Mark::Taken { .. }));
+    let third = w.telegram("1001", "1001", None, "[PD-285] third");
+    w.finishes("PD-285", "two");
+    w.takes("PD-285");
+    w.wait(TimeDelta::minutes(1));
+    assert!(matches!(w.marks[&third], Mark::Taken { .. }), "nothing outdated comes after it");
 }
 
 #[test]
