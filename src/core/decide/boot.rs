@@ -50,7 +50,7 @@ impl Work<'_> {
             .filter(|d| matches!(d.state, DeliveryState::InFlight { .. }));
         for mut delivery in flying.cloned().collect::<Vec<_>>() {
             let DeliveryState::InFlight { tries } = delivery.state else { continue };
-            delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);
+            self.doubt(&mut delivery, tries);
             self.put(Row::Delivery(delivery));
         }
     }

@@ -170,8 +170,17 @@ impl Work<'_> {
             weight: Weight::Plain,
             action: Action::Interrupt { session: *id },
         };
-        let buttons =
-            if name == Name::Stop { live.iter().take(OFFERED).map(stop).collect() } else { vec![] };
+        let all = Button {
+            label: "Stop all".into(),
+            detail: None,
+            weight: Weight::Plain,
+            action: Action::InterruptAll,
+        };
+        let buttons = if name == Name::Stop && !live.is_empty() {
+            live.iter().take(OFFERED).map(stop).chain([all]).collect()
+        } else {
+            vec![]
+        };
         self.say_post(message, show::note(Level::Note, Rich::plain(words), buttons));
         HeardOutcome::Handled
     }

@@ -169,6 +169,12 @@ impl Work<'_> {
             ));
         };
         if self.state.rules.people.get(&who.human).is_none_or(|p| p.role < Role::Approver) {
+            let about = About {
+                session: Some(gate.session),
+                gate: Some(gate.id),
+                human: Some(who.human.clone()),
+            };
+            self.journal("answer_refused", about, json!({ "code": gate.code, "via": who.via }));
             return Err(Refusal::AlreadyDecided(format!(
                 "{} may not answer this.",
                 self.state.name_of(&who.human)
@@ -332,7 +338,12 @@ impl Work<'_> {
 
     /// The list of what waits, when an answer could mean several.
     pub(super) fn list_gates(&mut self, place: &crate::bridge::Place, gates: &[GateId]) {
-        let mut text = Rich::plain("More than one thing waits. Which one? Nothing was decided.\n");
+        let which = if gates.len() == 1 {
+            "One thing waits."
+        } else {
+            "More than one thing waits. Which one?"
+        };
+        let mut text = Rich::plain(format!("{which} Nothing was decided.\n"));
         for gate in gates.iter().filter_map(|id| self.state.gates.get(id)) {
             let name = self
                 .state

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     agent::{Asked, PromptForm},
     answer::{self, Reading},
-    bridge::{Action, Attached, Button, Got, Level, Mark, Post, Weight},
+    bridge::{Action, Attached, Button, Got, Level, Mark, Post, Risk, Weight},
     command::Kept,
     id::{GateId, SessionId, SessionName},
     route::{Address, Target, address},
@@ -161,9 +161,14 @@ impl Work<'_> {
             return self.as_answer(message, &[gate.session]);
         }
         let free = !matches!(gate.ask, Asked::Permission { .. });
+        let said = prompt_words(message);
+        if said.is_empty() {
+            return None; // nothing is no answer
+        }
         let given = match (reading, free) {
+            (_, true) if !message.files.is_empty() && gate.is_open() => Given::Words(said),
             (Reading::Unclear { did_you_mean }, false) if gate.is_open() => {
-                return Some(self.unclear(message, &did_you_mean));
+                return Some(self.unclear(message, &did_you_mean, &[id]));
             }
             (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, false) => {
                 return None;
@@ -185,10 +190,37 @@ impl Work<'_> {
         HeardOutcome::Handled
     }
 
-    fn unclear(&mut self, message: &Message, meant: &str) -> HeardOutcome {
+    /// A slip of the thumb; where it can mean one thing only, a tap says it was meant.
+    fn unclear(&mut self, message: &Message, meant: &str, open: &[GateId]) -> HeardOutcome {
         let why = format!("did you mean {meant}? Nothing was decided and nothing was sent");
         self.mark(&message.receipt(vec![]), Mark::NotTaken { why });
+        if let [gate] = open
+            && let Some((title, button)) = self.meant(*gate, meant)
+        {
+            let words = Rich::plain(format!("{title}: did you mean {meant}?"));
+            self.post_to_place(&message.place, None, show::note(Level::Note, words, vec![button]));
+        }
         HeardOutcome::Handled
+    }
+
+    /// The button for what was nearly written, where a tap would do.
+    fn meant(&self, id: GateId, word: &str) -> Option<(String, Button)> {
+        let gate = self.state.gates.get(&id)?;
+        let by_tap = gate.shown.risk != Risk::Code;
+        let (label, weight, action) = match answer::read(word, &self.state.rules.words) {
+            Reading::Allow { .. } if by_tap && !matches!(gate.ask, Asked::Questions { .. }) => {
+                ("Approve", Weight::Go, Action::Allow { gate: id })
+            }
+            Reading::Deny { .. } => ("Deny", Weight::Plain, Action::Deny { gate: id }),
+            Reading::Allow { .. }
+            | Reading::AllowAll
+            | Reading::AllowForSession { .. }
+            | Reading::Option { .. }
+            | Reading::Unclear { .. }
+            | Reading::NotAnAnswer => return None,
+        };
+        let title = format!("{} {}", self.session_name(gate.session), gate.shown.title);
+        Some((title, Button { label: label.into(), detail: None, weight, action }))
     }
 
     /// Whether the whole message is an answer to something that waits. `None`: it is not.
@@ -207,7 +239,7 @@ impl Work<'_> {
             | Reading::Option { .. } => true,
             Reading::AllowAll => !open.is_empty(),
             Reading::Unclear { did_you_mean } if !open.is_empty() && message.can_act() => {
-                return Some(self.unclear(message, did_you_mean));
+                return Some(self.unclear(message, did_you_mean, &open));
             }
             Reading::Unclear { .. } | Reading::NotAnAnswer => false,
         };
@@ -253,7 +285,7 @@ impl Work<'_> {
                 self.mark(&message.receipt(vec![]), Mark::NotTaken { why: why.into() });
                 Some(HeardOutcome::Handled)
             }
-            [gate] if reading != Reading::AllowAll => {
+            [gate] if reading != Reading::AllowAll && !message.reply_elsewhere => {
                 let given = self.given(*gate, &message.text, false);
                 Some(self.answered(message, *gate, given))
             }
@@ -280,11 +312,11 @@ impl Work<'_> {
         let [gate] = open else { return None };
         let question = !matches!(self.state.gates.get(gate)?.ask, Asked::Permission { .. });
         let seen = self.seen_by(message, *gate);
-        let empty = message.text.trim().is_empty();
-        if scope.len() != 1 || !question || !seen || !message.can_act() || empty {
+        let said = prompt_words(message);
+        if scope.len() != 1 || !question || !seen || !message.can_act() || said.is_empty() {
             return None;
         }
-        Some(self.answered(message, *gate, Given::Words(message.text.trim().into())))
+        Some(self.answered(message, *gate, Given::Words(said)))
     }
 
     /// Nobody goes by that name.
@@ -469,7 +501,7 @@ fn prompt_words(message: &Message) -> String {
 }
 
 /// Names the file an agent may open.
-fn with_file(mut text: String, file: &Attached) -> String {
+pub(super) fn with_file(mut text: String, file: &Attached) -> String {
     if !text.is_empty() {
         text.push_str("\n\n");
     }
