@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{
     Work,
     gates::Who,
-    given::{Given, lower_first},
+    given::Given,
     heard::{Addressed, Message},
     show,
     slash::{self, Slash},
@@ -16,7 +16,6 @@ use crate::{
     answer::{self, Reading},
     bridge::{Action, Attached, Button, Got, Level, Mark, Post, Risk, Weight},
     command::Kept,
-    gate::GateState,
     id::{GateId, SessionId, SessionName},
     route::{Address, Target, address},
     state::{FocusRow, HeardOutcome, Row},
@@ -187,18 +186,6 @@ impl Work<'_> {
     fn answered(&mut self, message: &Message, gate: GateId, given: Given) -> HeardOutcome {
         let who = Who { human: message.human.clone(), via: message.via.clone() };
         let result = self.answer_gate(gate, given, &who);
-        let over = self.state.gates.get(&gate).is_some_and(|gate| gate.state != GateState::Open);
-        // Their card is before them and changes. Elsewhere it may be far above, and be about anything.
-        let near = message.reply_gate == Some(gate) || message.place.thread.is_some();
-        if result.is_ok() && over && near {
-            self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words: None });
-            return HeardOutcome::Handled;
-        }
-        let session = self.state.gates.get(&gate).map(|gate| gate.session);
-        let result = result.map(|words| match session.filter(|_| over) {
-            Some(session) => format!("{}: {}", self.session_name(session), lower_first(&words)),
-            None => words,
-        });
         self.mark_answer(&message.receipt(vec![]), &result);
         HeardOutcome::Handled
     }
