@@ -76,8 +76,8 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_javascript_writes_is_read(units in proptest::collection::vec(any::<u16>(), 0..40)) {
-            let json: String = units.iter().map(|unit| format!("\\u{unit:04X}")).collect();
-            let text: String = read(format!("\"{json}\"").as_bytes()).unwrap();
+            let escaped: Vec<_> = units.iter().map(|unit| format!("\\u{unit:04X}")).collect();
+            let text: String = read(format!("\"{}\"", escaped.concat()).as_bytes()).unwrap();
             prop_assert_eq!(text, String::from_utf16_lossy(&units));
         }
 
