@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::{Work, gates::Who, given::Given, outbox::target_of, show};
+use super::{Work, gates::Who, given::Given, outbox::target_of, route::with_file, show};
 use crate::{
     Timestamp,
     agent::PromptForm,
@@ -91,6 +91,13 @@ impl Work<'_> {
                 .place_known(&heard, &human)
                 .unwrap_or_else(|| self.heard_from(id, human, &heard, facts)),
         };
+        let files = match heard.what {
+            HeardKind::Text { files, .. } if outcome != HeardOutcome::Stranger => files,
+            HeardKind::Text { .. }
+            | HeardKind::Edited { .. }
+            | HeardKind::Tap { .. }
+            | HeardKind::Reaction { .. } => Vec::new(),
+        };
         self.put(Row::Heard(HeardRow {
             id,
             bridge: heard.place.bridge.clone(),
@@ -99,6 +106,7 @@ impl Work<'_> {
             message,
             sent: heard.at,
             received: self.now,
+            files,
             outcome,
         }));
     }
@@ -114,7 +122,7 @@ impl Work<'_> {
         let via = via_words(&heard.place.bridge);
         match &heard.what {
             HeardKind::Text { message, text, origin, files, reply_to } => {
-                let age = Some(self.now - heard.at).filter(|age| *age > STALE);
+                let age = self.long_ago(heard.at);
                 let message = Message {
                     heard: id,
                     human,
@@ -146,7 +154,7 @@ impl Work<'_> {
                 }
                 self.text(message)
             }
-            HeardKind::Edited { text, .. } => self.edited(id, &human, &heard.place, text, facts),
+            HeardKind::Edited { text, .. } => self.edited(id, &human, heard, text, facts),
             HeardKind::Tap { action, .. } => {
                 let notice = if role < Role::Talker {
                     "You may look, not answer.".into()
@@ -161,6 +169,11 @@ impl Work<'_> {
                 HeardOutcome::Handled
             }
         }
+    }
+
+    /// How long ago that was, when it is long.
+    fn long_ago(&self, at: Timestamp) -> Option<TimeDelta> {
+        Some(self.now - at).filter(|age| *age > STALE)
     }
 
     fn reaction(&mut self, emoji: &str, gate: Option<GateId>, who: &Who) {
@@ -323,10 +336,11 @@ impl Work<'_> {
         &mut self,
         id: HeardId,
         by: &HumanId,
-        place: &Place,
+        heard: &Heard,
         text: &str,
         facts: Facts,
     ) -> HeardOutcome {
+        let place = &heard.place;
         let Some(original) = facts.heard else { return HeardOutcome::Handled };
         let receipt = original.message.clone().map(|message| PromptMessage {
             heard: original.id,
@@ -338,7 +352,7 @@ impl Work<'_> {
             if let (HeardOutcome::Kept { kept }, Some(message)) =
                 (&original.outcome, &original.message)
             {
-                return self.edited_kept(&original, kept, message.clone(), text);
+                return self.edited_kept(&original, kept, message.clone(), (text, heard.at));
             }
             return HeardOutcome::Handled;
         };
@@ -348,8 +362,9 @@ impl Work<'_> {
             && waiting.iter().all(|p| p.state == PromptState::Queued);
         let new_text = self.without_address(text);
         if untouched && !new_text.trim().is_empty() {
+            let whole = original.files.iter().fold(new_text, with_file);
             for mut prompt in waiting {
-                prompt.text.clone_from(&new_text);
+                prompt.text.clone_from(&whole);
                 self.put(Row::Prompt(prompt));
             }
             if let Some(mut receipt) = receipt {
@@ -403,24 +418,24 @@ impl Work<'_> {
         original: &HeardRow,
         kept: &Kept,
         id: MessageId,
-        text: &str,
+        (text, edited): (&str, Timestamp),
     ) -> HeardOutcome {
         self.close_question(kept.asked, &kept.place, "You changed the message.");
         let message = Message {
             heard: original.id,
             human: kept.by.clone(),
-            via: original.place.bridge.to_string(),
+            via: via_words(&original.place.bridge),
             place: original.place.clone(),
             id,
             text: text.into(),
-            files: Vec::new(),
+            files: original.files.clone(),
             reply_session: None,
             reply_gate: None,
             reply_elsewhere: false,
-            sent: self.now,
+            sent: edited,
             addressed: Addressed::No,
             forwarded: false,
-            age: None,
+            age: self.long_ago(edited),
         };
         let outcome = self.text(message);
         self.put(Row::Heard(HeardRow { outcome, ..original.clone() }));

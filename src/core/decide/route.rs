@@ -328,7 +328,7 @@ pub(super) fn prompt_words(message: &Message) -> String {
 }
 
 /// Names the file an agent may open.
-fn with_file(mut text: String, file: &Attached) -> String {
+pub(super) fn with_file(mut text: String, file: &Attached) -> String {
     if !text.is_empty() {
         text.push_str("\n\n");
     }

@@ -216,6 +216,21 @@ fn somebody_elses_words_decide_nothing() {
 }
 
 #[test]
+fn an_edit_decides_nothing_that_its_time_does_not_allow() {
+    let mut w = World::with(&["PD-285", "PD-290"]);
+    let old = w.writes("hm");
+    let quick = w.writes("well");
+    assert!(matches!(w.mark(&old), Mark::Kept { .. }));
+    let before = w.now;
+    let gate = w.asks_to_run("PD-285", "r1", "git push origin main");
+    w.edits_at(&quick, "yes", before);
+    assert!(matches!(w.card_state(gate), CardState::Open), "it was written before the card");
+    w.edits_at(&old, "yes", w.now - TimeDelta::minutes(20));
+    assert!(matches!(w.card_state(gate), CardState::Open), "it was written long ago");
+    assert!(w.decisions().is_empty());
+}
+
+#[test]
 fn a_question_is_answered_by_tap_number_or_own_words() {
     let ask = |w: &mut World| w.asks_question("PD-285", "r1", "Which store?", &["SQLite", "Files"]);
     let answers = |w: &World| match &w.decisions()[0].1 {

@@ -194,6 +194,23 @@ fn a_mended_address_sends_the_kept_message() {
 }
 
 #[test]
+fn an_edit_of_the_words_keeps_the_file_that_came_with_them() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] begin");
+    w.takes("PD-285");
+    let queued = w.sends_file("[PD-285] look", "notes.txt");
+    w.edits(&queued, "[PD-285] look at this");
+    w.finishes("PD-285", "ready");
+    let taken = w.takes("PD-285");
+    assert!(taken.starts_with("look at this\n\nAttached file \"notes.txt\""), "{taken}");
+    w.finishes("PD-285", "seen");
+    let kept = w.sends_file("[PD-258] and this", "plan.txt");
+    w.edits(&kept, "[PD-285] and this");
+    let taken = w.takes("PD-285");
+    assert!(taken.contains("Attached file \"plan.txt\""), "{taken}");
+}
+
+#[test]
 fn text_that_looks_like_a_command_is_text() {
     let mut w = World::with(&["PD-285"]);
     w.writes("[PD-285] /tmp/x is full");

@@ -13,8 +13,8 @@ use crate::{
     },
     answer::Words,
     bridge::{
-        Action, Body, Budget, Button, Card, CardState, Files, Heard, HeardKind, Limits, Mark,
-        Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
+        Action, Attached, Body, Budget, Button, Card, CardState, Files, Got, Heard, HeardKind,
+        Limits, Mark, Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
     },
     command::{Command, Refusal, Reply, Request, Start},
     decide::{Effect, Event, LookAt, decide, next_deadline},
@@ -535,11 +535,31 @@ impl World {
         message
     }
 
+    /// The owner sends a file with words in the main chat.
+    pub(super) fn sends_file(&mut self, text: &str, name: &str) -> MessageId {
+        let message = MessageId::new(format!("p{}", self.next_message));
+        self.next_message += 1;
+        let got = Got::File { path: format!("/files/{name}"), bytes: 3 };
+        let what = HeardKind::Text {
+            message: message.clone(),
+            text: text.into(),
+            reply_to: None,
+            origin: TextOrigin::Typed,
+            files: vec![Attached { name: name.into(), got }],
+        };
+        self.hears("owner", main_chat(), message.as_str().to_owned(), self.now, what);
+        message
+    }
+
     pub(super) fn edits(&mut self, message: &MessageId, text: &str) {
+        self.edits_at(message, text, self.now);
+    }
+
+    pub(super) fn edits_at(&mut self, message: &MessageId, text: &str, at: Timestamp) {
         let key = format!("edit {message} {}", self.next_message);
         self.next_message += 1;
         let what = HeardKind::Edited { message: message.clone(), text: text.into() };
-        self.hears("owner", main_chat(), key, self.now, what);
+        self.hears("owner", main_chat(), key, at, what);
     }
 
     /// Taps the button with that label on the newest message that has one.
