@@ -194,7 +194,7 @@ mod tests {
     fn without_a_connection_it_tries_ever_more_rarely_and_at_last_twice_a_minute() {
         let folder = tempfile::tempdir().unwrap();
         let bridge = bridge(&folder);
-        let mut next = || match unsaid(&bridge, CallError::NotSent { why: "no route".into() }) {
+        let next = || match unsaid(&bridge, CallError::NotSent { why: "no route".into() }) {
             SayError::Later { after } => after.as_secs(),
             other => panic!("{other:?}"),
         };
