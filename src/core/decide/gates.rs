@@ -332,7 +332,7 @@ impl Work<'_> {
     ) {
         match result {
             Ok(words) => self.mark_done(message, words.clone()),
-            Err(refusal) => self.mark(message, Mark::NotTaken { why: refusal.sentence() }),
+            Err(refusal) => self.mark(message, Mark::NotTaken { why: refusal.in_a_chat() }),
         }
     }
 

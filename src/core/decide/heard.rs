@@ -444,7 +444,7 @@ impl Work<'_> {
 }
 
 fn words_of(result: Result<String, Refusal>) -> String {
-    result.unwrap_or_else(|refusal| refusal.sentence())
+    result.unwrap_or_else(|refusal| refusal.in_a_chat())
 }
 
 /// Where an answer came from, as cards say it.

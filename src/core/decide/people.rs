@@ -166,7 +166,7 @@ impl Work<'_> {
         }
         known.answered = true;
         let words = "This is somebody's own assistant, and it does not know you. If it is yours, \
-            run `vigie pair` at the desk and send the code here.";
+            run vigie pair at the desk and send the code here.";
         let post = show::note(Level::Note, Rich::plain(words), vec![]);
         self.post_to_place(&heard.place, None, post);
     }
@@ -241,7 +241,7 @@ impl Work<'_> {
                 if matches!(heard.what, HeardKind::Text { .. })
                     && self.is_new(&key.0, key.1.as_str())
                 {
-                    let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run `vigie pair` at the desk and send /pair and the code here.";
+                    let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send /pair and the code here.";
                     self.post_to_place(
                         &heard.place,
                         None,
@@ -314,7 +314,7 @@ impl Work<'_> {
             if typed.asked == Asked::Plainly || known.is_none() {
                 return None;
             }
-            let words = "No code is open. Run `vigie pair` at the desk for a new one; it is good for ten minutes.";
+            let words = "No code is open. Run vigie pair at the desk for a new one; it is good for ten minutes.";
             self.post_to_place(
                 &heard.place,
                 None,
@@ -358,9 +358,9 @@ impl Work<'_> {
         self.journal("pairing_code_wrong", About::default(), detail);
         self.forget_old_codes();
         let words = if self.state.pairings.is_empty() {
-            "That code is wrong, and after too many wrong ones none is open any more. Run `vigie pair` at the desk again."
+            "That code is wrong, and after too many wrong ones none is open any more. Run vigie pair at the desk again."
         } else {
-            "That code is wrong. It stands at the desk, where `vigie pair` was run."
+            "That code is wrong. The right one stands at the desk, below vigie up or vigie pair."
         };
         self.post_to_place(&heard.place, None, show::note(Level::Note, Rich::plain(words), vec![]));
         HeardOutcome::Handled

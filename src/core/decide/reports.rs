@@ -32,7 +32,10 @@ pub(super) fn next_late_progress(state: &State) -> Option<Timestamp> {
 
 fn unshown(state: &State) -> impl Iterator<Item = (SessionId, Timestamp)> {
     let turns = state.live().filter_map(|session| Some((session.id, session.turn.as_ref()?)));
-    turns.filter(|(_, turn)| turn.shown.is_empty()).map(|(id, turn)| (id, turn.since))
+    // A card says already what a turn does that waits for an answer.
+    turns
+        .filter(|(id, turn)| turn.shown.is_empty() && state.open_gates_of(*id).next().is_none())
+        .map(|(id, turn)| (id, turn.since))
 }
 
 /// Prompts whose late receipt is still understood.
@@ -484,8 +487,12 @@ impl Work<'_> {
             format!("{name} ended.")
         });
         if unwanted && last.iter().any(|line| !line.trim().is_empty()) {
+            // A rule across the screen is three lines on a phone and says nothing.
+            let told =
+                |line: &&String| line.trim().is_empty() || line.chars().any(char::is_alphanumeric);
+            let last: Vec<String> = last.iter().filter(told).cloned().collect();
             text.push(" Its last lines:\n", None);
-            text.push(&screen_text(last), Some(Style::Pre { language: None }));
+            text.push(&screen_text(&last), Some(Style::Pre { language: None }));
         }
         let level = if unwanted { Level::Ring } else { Level::Note };
         let buttons =

@@ -332,8 +332,11 @@ fn an_answer_in_a_thread_is_about_that_session() {
     let message = w.writes_as("owner", &place, "yes", None);
     assert!(matches!(w.card_state(first), CardState::Answered(_)));
     assert!(matches!(w.card_state(second), CardState::Open));
+    // The card there says it.
+    assert!(matches!(w.mark(&message), Mark::Stored { words: None, .. }));
+    let elsewhere = w.writes("deny: not today");
     assert!(
-        matches!(w.mark(&message), Mark::Stored { words: Some(words), .. } if words == "Approved")
+        matches!(w.mark(&elsewhere), Mark::Stored { words: Some(words), .. } if words == "PD-286: denied: not today")
     );
 }
 
@@ -415,7 +418,7 @@ fn what_cannot_be_taken_back_wants_its_name() {
     let mut w = World::with(&["PD-285"]);
     w.writes("[PD-285]");
     w.writes("/kill");
-    assert!(w.said("Which one? Write it with its name."));
+    assert!(w.said("Which one? Write it with its name: /kill PD-285"));
     assert!(w.state.sessions[&w.id("PD-285")].ending.is_none());
     w.writes_in("PD-285", "/kill");
     assert!(w.state.sessions[&w.id("PD-285")].ending.is_some());

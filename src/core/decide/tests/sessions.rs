@@ -268,8 +268,29 @@ fn a_session_is_started_from_the_chat_and_named_after_its_first_words() {
     assert_eq!((session.agent.as_str(), session.title.as_str()), ("claude", "count the ferries"));
     assert_eq!(w.state.line_of(w.id("PD-7")).next().unwrap().text, "count the ferries");
     w.writes("/new PD-8 in quai count again");
-    assert!(w.said("no project is called `quai`. Did you mean quay?"));
+    assert!(w.said("No project is called `quai`. Did you mean quay?"));
     assert!(w.state.session_named("PD-8").is_none());
+    w.writes("/new");
+    assert!(w.said("Give it a name: /new NAME what to do."));
+}
+
+#[test]
+fn a_chat_is_told_the_commands_that_a_chat_takes() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("/end nosuch");
+    assert!(w.said("There is no session nosuch. /sessions lists them; /new NAME starts one."));
+    w.writes("/resume PD-285");
+    assert!(w.said("`vigie attach PD-285` shows it, /end PD-285 ends it."));
+    let ending = w.writes("/end PD-285");
+    assert!(matches!(w.mark(&ending), Mark::Stored { words: None, .. }), "its end is told");
+}
+
+#[test]
+fn a_command_without_a_session_names_those_that_run() {
+    let mut w = World::with(&["PD-285", "docs"]);
+    w.writes("/screen");
+    assert!(w.said("Which one? /screen "));
+    assert!(w.said("These run: "));
 }
 
 #[test]
