@@ -1,19 +1,11 @@
 //! Whether a text answers what waits: as a reply to its card, by a code, or because nothing else can
 //! be meant.
 
-use super::{
-    Work,
-    gates::Who,
-    given::{Given, lower_first},
-    heard::Message,
-    route::prompt_words,
-    show,
-};
+use super::{Work, gates::Who, given::Given, heard::Message, route::prompt_words, show};
 use crate::{
     agent::Asked,
     answer::{self, Reading},
     bridge::{Action, Button, Level, Mark, Risk, Weight},
-    gate::GateState,
     id::{GateId, SessionId},
     state::HeardOutcome,
     text::Rich,
@@ -57,18 +49,6 @@ impl Work<'_> {
     fn answered(&mut self, message: &Message, gate: GateId, given: Given) -> HeardOutcome {
         let who = Who { human: message.human.clone(), via: message.via.clone() };
         let result = self.answer_gate(gate, given, &who);
-        let over = self.state.gates.get(&gate).is_some_and(|gate| gate.state != GateState::Open);
-        // Their card is before them and changes. Elsewhere it may be far above, and be about anything.
-        let near = message.reply_gate == Some(gate) || message.place.thread.is_some();
-        if result.is_ok() && over && near {
-            self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words: None });
-            return HeardOutcome::Handled;
-        }
-        let session = self.state.gates.get(&gate).map(|gate| gate.session);
-        let result = result.map(|words| match session.filter(|_| over) {
-            Some(session) => format!("{}: {}", self.session_name(session), lower_first(&words)),
-            None => words,
-        });
         self.mark_answer(&message.receipt(vec![]), &result);
         HeardOutcome::Handled
     }

@@ -144,6 +144,7 @@ impl Work<'_> {
             | Name::Status
             | Name::Waiting
             | Name::New
+            | Name::Stop
             | Name::Focus
             | Name::Diff
             | Name::Transcript
