@@ -7,7 +7,6 @@ mod support {
     pub(crate) mod home;
     #[allow(dead_code, reason = "each test file uses its part")]
     pub(crate) mod model;
-    #[allow(dead_code, reason = "each test file uses its part")]
     pub(crate) mod phone;
     pub(crate) mod telegram;
 }
