@@ -6,10 +6,10 @@
 #![allow(clippy::unwrap_used, reason = "a story that cannot go on fails there")]
 
 mod support {
-    pub(crate) mod model;
     pub(crate) mod session;
 }
 
+use scripted_model::Model;
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -18,10 +18,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use support::{
-    model::Model,
-    session::{Session, spec},
-};
+use support::session::{Session, spec};
 use tempfile::TempDir;
 use vigie::agents::{AgentKind, Conversation, Spec, claude};
 use vigie_core::agent::{
@@ -56,7 +53,11 @@ fn program() -> Option<PathBuf> {
 impl Lab {
     async fn open() -> Option<Self> {
         let program = program()?;
-        let lab = Self { program, model: Model::start().await, home: tempfile::tempdir().unwrap() };
+        let lab = Self {
+            program,
+            model: Model::start().await.unwrap(),
+            home: tempfile::tempdir().unwrap(),
+        };
         fs::create_dir_all(lab.project()).unwrap();
         fs::create_dir_all(lab.config()).unwrap();
         lab.answer_first_questions(true);

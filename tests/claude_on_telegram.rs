@@ -5,17 +5,15 @@
 mod support {
     pub(crate) mod claude;
     pub(crate) mod home;
-    #[allow(dead_code, reason = "each test file uses its part")]
-    pub(crate) mod model;
     pub(crate) mod phone;
     pub(crate) mod telegram;
 }
 
+use scripted_model::Model;
 use std::{fs, time::Duration};
 use support::{
     claude,
     home::{DEADLINE, Home},
-    model::Model,
     telegram::{becomes, configure, count, pair, vigie_up},
 };
 use telegram_emulator::{ADA, Emulator, File, MediaKind, MessageId, Shown, World};
@@ -36,7 +34,7 @@ struct Stage {
 impl Stage {
     async fn open() -> Option<Self> {
         let program = claude::program()?;
-        let model = Model::start().await;
+        let model = Model::start().await.unwrap();
         let telegram = Emulator::start(World::default());
         let mut home = Home::new(vigie_up);
         let agents = [("cc", "default"), ("planner", "plan")]

@@ -5,14 +5,13 @@
 mod support {
     pub(crate) mod claude;
     pub(crate) mod home;
-    #[allow(dead_code, reason = "each test file uses its part")]
-    pub(crate) mod model;
     pub(crate) mod phone;
 }
 
+use scripted_model::Model;
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::Command};
-use support::{claude, home::Home, model::Model, phone::plain};
+use support::{claude, home::Home, phone::plain};
 
 fn vigie_up(home: &Home) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vigie"));
@@ -251,8 +250,7 @@ async fn each_story_gets_its_own_worktree_and_keeps_it() {
 /// The real Claude Code, against a scripted model.
 #[tokio::test]
 async fn claude_code_is_steered_from_the_phone_and_survives_the_daemon() {
-    let Some(program) = claude::program() else { return };
-    let model = Model::start().await;
+    use support::{claude, home::Home, phone::plain};
     let mut home = Home::new(vigie_up);
     home.configure(&claude::agent(&home, &model, &program, "cc", "default"));
     home.up().await;

@@ -1,13 +1,14 @@
 //! The real Claude Code as an agent of a daemon, its first questions answered, against a scripted
 //! model.
 
+use scripted_model::Model;
 use serde_json::json;
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use super::{home::Home, model::Model};
+use super::home::Home;
 
 /// The program to test, or a word on why there is none.
 #[expect(clippy::print_stderr, reason = "a story that does not run has to say so")]

@@ -2,14 +2,18 @@
 //! lines: a time in nanoseconds since 1970, and a word.
 
 use anyhow::{Context, Result};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     env,
     io::{self, BufRead, BufReader, Write},
     net::TcpStream,
-    time::Instant,
+    path::PathBuf,
+    time::{Duration, Instant},
 };
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _},
+    time::sleep,
+};
 use vigie::{agents::hook_call::Holder, clock::Clock};
 
 /// Nanoseconds since 1970, of the clock that all of one machine share.
@@ -39,6 +43,92 @@ pub(crate) fn stamp(address: &str) -> Result<()> {
     Ok(())
 }
 
+/// How the agents at work use their time: a turn of half a minute with ten tools, and a pause.
+const TOOLS: u32 = 10;
+const TOOL: Duration = Duration::from_millis(2800);
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Before an answer, so that what is said of its question is said before.
+const THINKS: Duration = Duration::from_millis(500);
+
+/// Works without an end, as far as its hooks tell.
+pub(crate) fn work() -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(work_on())
+}
+
+async fn work_on() -> Result<()> {
+    let hooks = Hooks::from_env()?;
+    hooks.call("SessionStart", json!({ "source": "startup" })).await?;
+    for turn in 1.. {
+        let id = json!(format!("turn-{turn}"));
+        let prompt = format!("work on part {turn}");
+        hooks.call("UserPromptSubmit", json!({ "prompt_id": id, "prompt": prompt })).await?;
+        for number in 0..TOOLS {
+            let command = format!("cargo test --package tides_{turn}_{number}");
+            let call = json!({
+                "prompt_id": id, "tool_use_id": format!("use-{turn}-{number}"),
+                "tool_name": "Bash", "tool_input": { "command": command },
+            });
+            hooks.call("PreToolUse", call.clone()).await?;
+            sleep(TOOL).await;
+            hooks.call("PostToolUse", call).await?;
+        }
+        let said = format!("Part {turn} is done.");
+        hooks.call("Stop", json!({ "prompt_id": id, "last_assistant_message": said })).await?;
+        sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+/// The way to the holder, as Claude Code's hooks go.
+struct Hooks {
+    holder: Holder,
+    conversation: Option<String>,
+    cwd: PathBuf,
+}
+
+impl Hooks {
+    fn from_env() -> Result<Self> {
+        let conversation = env::args().skip_while(|word| word != "--session-id").nth(1);
+        Ok(Self { holder: Holder::from_env()?, conversation, cwd: env::current_dir()? })
+    }
+
+    async fn call(&self, name: &str, mut event: Value) -> Result<()> {
+        event["hook_event_name"] = json!(name);
+        event["session_id"] = json!(self.conversation);
+        event["cwd"] = json!(self.cwd);
+        self.holder.call(event.to_string().into_bytes()).await?;
+        Ok(())
+    }
+}
+
+/// Ends a turn for every word it is sent, with an answer that has the word in it, and says when.
+pub(crate) fn answer(address: &str) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(answer_all(address))
+}
+
+async fn answer_all(address: &str) -> Result<()> {
+    let stream = tokio::net::TcpStream::connect(address).await.context(NOBODY)?;
+    stream.set_nodelay(true)?;
+    let (hear, mut tell) = stream.into_split();
+    let mut hear = tokio::io::BufReader::new(hear).lines();
+    let hooks = Hooks::from_env()?;
+    hooks.call("SessionStart", json!({ "source": "startup" })).await?;
+    while let Some(word) = hear.next_line().await? {
+        let prompt = format!("say {word}");
+        hooks.call("UserPromptSubmit", json!({ "prompt_id": word, "prompt": prompt })).await?;
+        sleep(THINKS).await;
+        let said = format!("{word} is done");
+        let at = now();
+        let end = json!({ "prompt_id": word, "last_assistant_message": said });
+        hooks.call("Stop", end).await?;
+        tell.write_all(format!("{at} {word}\n").as_bytes()).await?;
+    }
+    Ok(())
+}
+
 /// Asks for a permission for every word it is sent, and says when; the next line takes it back.
 pub(crate) fn ask(address: &str) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -50,28 +140,20 @@ async fn ask_all(address: &str) -> Result<()> {
     stream.set_nodelay(true)?;
     let (hear, mut tell) = stream.into_split();
     let mut hear = tokio::io::BufReader::new(hear).lines();
-    let conversation = env::args().skip_while(|word| word != "--session-id").nth(1);
-    let cwd = env::current_dir()?;
-    let event = |name: &str, command: String| {
-        let event = json!({
-            "hook_event_name": name, "session_id": conversation, "cwd": cwd, "source": "startup",
-            "tool_name": "Bash", "tool_input": { "command": command },
-        });
-        event.to_string().into_bytes()
-    };
-    let holder = Holder::from_env()?;
-    holder.call(event("SessionStart", String::new())).await?;
+    let hooks = Hooks::from_env()?;
+    hooks.call("SessionStart", json!({ "source": "startup" })).await?;
     while let Some(word) = hear.next_line().await? {
         let command = format!("cargo publish --token {word}");
+        let event = json!({ "tool_name": "Bash", "tool_input": { "command": command } });
         let at = now();
-        let call = holder.call(event("PermissionRequest", command));
+        let call = hooks.call("PermissionRequest", event);
         let taken_back = async {
             tell.write_all(format!("{at} {word}\n").as_bytes()).await?;
             hear.next_line().await
         };
         tokio::select! {
             biased; // the call goes out first
-            answer = call => drop(answer?),
+            answer = call => answer?,
             line = taken_back => drop(line?),
         }
     }

@@ -22,26 +22,39 @@ pub(crate) struct Home {
     folder: PathBuf,
     program: PathBuf,
     pub(crate) address: SocketAddr,
+    /// What a start adds to the environment.
+    pub(crate) env: Vec<(&'static str, String)>,
     daemon: Option<Child>,
 }
 
 impl Home {
-    /// Writes a configuration with these `agents`; the daemon is not started yet.
-    pub(crate) fn new(folder: &Path, program: &Path, agents: &str) -> Result<Self> {
+    /// Writes a configuration that ends with `more`: agents, above all. The daemon is not started
+    /// yet.
+    pub(crate) fn new(folder: &Path, program: &Path, more: &str) -> Result<Self> {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let project = folder.join("quay");
         fs::create_dir_all(&project)?;
         let settings = format!(
             "[web]\nlisten = \"{address}\"\n\n[[human]]\nid = \"ines\"\nname = \"Inès Caradec\"\nrole = \"owner\"\n\n\
-             [[project]]\nname = \"quay\"\npath = {}\n\n{agents}",
+             [[project]]\nname = \"quay\"\npath = {}\n\n{more}",
             quoted(&project)
         );
         fs::write(folder.join("config.toml"), settings)?;
-        Ok(Self { folder: folder.into(), program: program.into(), address, daemon: None })
+        Ok(Self {
+            folder: folder.into(),
+            program: program.into(),
+            address,
+            env: Vec::new(),
+            daemon: None,
+        })
     }
 
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.folder.join("quay")
     }
 
     pub(crate) fn desk(&self) -> Client {
@@ -60,6 +73,7 @@ impl Home {
             .arg(self.data())
             .arg("--config")
             .arg(self.folder.join("config.toml"))
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log);
@@ -119,7 +133,9 @@ impl Home {
         let inside = |folder: PathBuf| {
             fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
         };
-        inside(self.data().join("sessions")).flat_map(inside).collect()
+        // Beside the runs a session keeps files of its agent's.
+        let all = inside(self.data().join("sessions")).flat_map(inside);
+        all.filter(|run| run.is_dir()).collect()
     }
 
     /// Ends the daemon and every session.
@@ -131,7 +147,7 @@ impl Home {
         Ok(())
     }
 
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.join("daemon.log")).unwrap_or_default()
     }
 }

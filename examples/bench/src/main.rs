@@ -6,13 +6,16 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever runs it")]
 
 mod agent;
+mod chance;
 mod commits;
 mod flood;
+mod formatter;
 mod home;
 mod latency;
 mod page;
 mod start;
 mod table;
+mod telegram;
 
 use anyhow::{Context, Result, bail};
 use std::{
@@ -24,18 +27,25 @@ use std::{
 use table::Figure;
 
 const HELP: &str = "\
-vigie-bench [--json] [--folder FOLDER] [PART...]
-  PART: commits, latency, flood, start; without any, all of them
+vigie-bench [--json] [--folder FOLDER] [--seeds N] [PART...]
+  PART: commits, latency, flood, start, formatter; without any, all of these
+        telegram, which is answer, talk, questions, turn, idle, faults, forum: a quarter of an hour
+        kills: N times a minute and a half
   FOLDER: where the throw-away data goes, on the disk that is to be measured
 ";
 
-const PARTS: [&str; 4] = ["commits", "latency", "flood", "start"];
+/// What is measured when nothing else is asked for.
+const PARTS: [&str; 5] = ["commits", "latency", "flood", "start", "formatter"];
+
+/// As many runs of kills as the figures are given for.
+const SEEDS: u64 = 10;
 
 /// What was asked for.
 struct Asked {
     json: bool,
     folder: PathBuf,
     parts: Vec<String>,
+    seeds: u64,
 }
 
 fn main() -> ExitCode {
@@ -43,6 +53,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["up" | "hold", ..] => return vigie::cli::main(),
+        ["demo-agent", "--work", ..] => agent::work(),
+        ["demo-agent", "--answer", meet, ..] => agent::answer(meet),
         ["demo-agent", meet, ..] => agent::ask(meet),
         ["stamp", meet, ..] => agent::stamp(meet),
         ["flood", meet, megabytes, ..] => agent::flood(meet, megabytes),
@@ -78,7 +90,9 @@ fn measure(words: &[&str]) -> Result<()> {
                 "commits" => commits::measure(folder.path()).await,
                 "latency" => latency::measure(folder.path(), &ours).await,
                 "flood" => flood::measure(folder.path(), &ours, &vigie).await,
-                _ => start::measure(folder.path(), &vigie).await,
+                "formatter" => formatter::measure(),
+                "start" => start::measure(folder.path(), &vigie).await,
+                part => telegram::measure(part, folder.path(), (&ours, &vigie), asked.seeds).await,
             }
         });
         figures.extend(measured.with_context(|| format!("{part} could not be measured"))?);
@@ -94,13 +108,18 @@ fn measure(words: &[&str]) -> Result<()> {
 fn read(words: &[&str]) -> Result<Asked> {
     // Beside the build is the disk people work on; the system's temporary folder may be memory.
     let beside = env::current_exe()?.parent().map(Path::to_owned).unwrap_or_default();
-    let mut asked = Asked { json: false, folder: beside, parts: Vec::new() };
+    let mut asked = Asked { json: false, folder: beside, parts: Vec::new(), seeds: SEEDS };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         match *word {
             "--json" => asked.json = true,
             "--folder" => asked.folder = words.next().context("--folder needs a folder")?.into(),
-            part if PARTS.contains(&part) => asked.parts.push(part.into()),
+            "--seeds" => {
+                let number = words.next().and_then(|word| word.parse().ok());
+                asked.seeds = number.context("--seeds needs a number")?;
+            }
+            "telegram" => asked.parts.extend(telegram::PARTS.map(String::from)),
+            part if is_part(part) => asked.parts.push(part.into()),
             other => bail!("`{other}` is not known\n{HELP}"),
         }
     }
@@ -108,6 +127,10 @@ fn read(words: &[&str]) -> Result<Asked> {
         asked.parts = PARTS.map(String::from).into();
     }
     Ok(asked)
+}
+
+fn is_part(word: &str) -> bool {
+    PARTS.contains(&word) || telegram::PARTS.contains(&word) || word == telegram::KILLS
 }
 
 /// The program that is shipped, from the same build.

@@ -82,16 +82,16 @@ async fn fill(data: &Path) -> Result<()> {
 }
 
 /// Of one process, in MB.
-struct Memory {
+pub(crate) struct Memory {
     /// All that lies in memory, shared program text included.
-    resident: f64,
+    pub(crate) resident: f64,
     /// What would be free again if it ended.
-    private: f64,
+    pub(crate) private: f64,
 }
 
 impl Memory {
     /// Source of the names: `proc_pid_smaps(5)`, whose sums are in `smaps_rollup`, in kB.
-    fn of(pid: u32) -> Result<Self> {
+    pub(crate) fn of(pid: u32) -> Result<Self> {
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup"))
             .context("this system does not say how much memory a process takes")?;
         let sum = |name: &str| -> f64 {

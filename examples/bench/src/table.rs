@@ -10,6 +10,8 @@ pub(crate) struct Figure {
     pub(crate) unit: &'static str,
     /// The plainer way and its value in the same unit.
     pub(crate) against: Option<Against>,
+    /// What we want it to stay under: the ratio where there is one, else the value.
+    pub(crate) at_most: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -22,53 +24,70 @@ pub(crate) struct Against {
 
 impl Figure {
     pub(crate) fn new(what: impl Into<String>, value: f64, unit: &'static str) -> Self {
-        Self { what: what.into(), value, unit, against: None }
+        Self { what: what.into(), value, unit, against: None, at_most: None }
     }
 
     pub(crate) fn against(mut self, what: impl Into<String>, value: f64) -> Self {
         self.against = Some(Against { what: what.into(), value, ratio: self.value / value });
         self
     }
+
+    pub(crate) fn at_most(mut self, limit: f64) -> Self {
+        self.at_most = Some(limit);
+        self
+    }
+
+    fn is_missed(&self) -> bool {
+        let compared = self.against.as_ref().map_or(self.value, |against| against.ratio);
+        self.at_most.is_some_and(|limit| compared.is_nan() || compared > limit)
+    }
 }
 
-/// The middle one and the one that one in a hundred passes. Sorts `samples`.
-pub(crate) fn p50_p99(samples: &mut [f64]) -> (f64, f64) {
+/// The one that so many in a hundred do not pass. Sorts `samples`.
+pub(crate) fn percentile(samples: &mut [f64], hundredth: usize) -> f64 {
     samples.sort_by(f64::total_cmp);
     let last = samples.len().saturating_sub(1);
-    let at = |hundredth: usize| samples.get(last * hundredth / 100).copied().unwrap_or(f64::NAN);
-    (at(50), at(99))
+    samples.get((last * hundredth).div_ceil(100)).copied().unwrap_or(f64::NAN)
+}
+
+pub(crate) fn p50_p99(samples: &mut [f64]) -> (f64, f64) {
+    (percentile(samples, 50), percentile(samples, 99))
 }
 
 pub(crate) fn median(samples: &mut [f64]) -> f64 {
-    p50_p99(samples).0
+    percentile(samples, 50)
 }
 
 /// One line a figure.
 pub(crate) fn words(figures: &[Figure]) -> String {
-    let rows: Vec<[String; 4]> = figures.iter().map(row).collect();
-    let heads = ["figure", "value", "against", "ratio"].map(String::from);
+    let rows: Vec<[String; 5]> = figures.iter().map(row).collect();
+    let heads = ["figure", "value", "against", "ratio", "at most"].map(String::from);
     let width = |column: usize| {
         let all = rows.iter().chain([&heads]).map(|row| row[column].chars().count());
         all.max().unwrap_or_default()
     };
-    let widths = [0, 1, 2, 3].map(width);
-    let line = |row: &[String; 4]| {
-        let [what, value, against, ratio] = row;
-        let [a, b, c, d] = widths;
-        format!("| {what:a$} | {value:>b$} | {against:c$} | {ratio:>d$} |\n")
+    let widths = [0, 1, 2, 3, 4].map(width);
+    let line = |row: &[String; 5]| {
+        let [what, value, against, ratio, most] = row;
+        let [first, second, third, fourth, fifth] = widths;
+        format!(
+            "| {what:first$} | {value:>second$} | {against:third$} | {ratio:>fourth$} | {most:>fifth$} |\n"
+        )
     };
     let rule = line(&widths.map(|width| "-".repeat(width)));
     let body: String = rows.iter().map(line).collect();
     format!("{}{rule}{body}", line(&heads))
 }
 
-fn row(figure: &Figure) -> [String; 4] {
+fn row(figure: &Figure) -> [String; 5] {
     let value = format!("{} {}", short(figure.value), figure.unit);
     let (against, ratio) = figure.against.as_ref().map_or_else(Default::default, |against| {
         let Against { what, value, ratio } = against;
         (format!("{what}: {} {}", short(*value), figure.unit), short(*ratio))
     });
-    [figure.what.clone(), value, against, ratio]
+    let missed = if figure.is_missed() { "missed: " } else { "" };
+    let most = figure.at_most.map(|limit| format!("{missed}{}", short(limit)));
+    [figure.what.clone(), value, against, ratio, most.unwrap_or_default()]
 }
 
 /// Three digits are all that such figures are good for.

@@ -110,6 +110,7 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
     io.reports.report(started).await;
     let mut machine = Machine::new(Instant::now(), Some(conversation));
     let mut last_key = io.desk.last_key();
+    let mut printed = io.screen.printed();
     while io.exited.borrow().is_none() {
         let pace = if machine.is_pending() { LOOK_OFTEN } else { LOOK_SELDOM };
         tokio::select! {
@@ -131,6 +132,8 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
                     break;
                 }
             }
+            // Once nothing is printed any more, the branch is never ready.
+            Ok(()) = printed.changed(), if machine.awaits_screen() => {}
             () = sleep(pace) => {}
         }
         let (status, version) = source.read();

@@ -51,6 +51,11 @@ impl InputBox {
         [ours, folded].into_iter().flatten().min().is_some_and(|at| at > 0)
     }
 
+    /// Whether `prompt` stands in it, whole and alone.
+    pub(super) fn holds_just(&self, prompt: &str) -> bool {
+        matches!(self, Self::Holds(text) if bare(text) == bare(prompt))
+    }
+
     /// Whether `prompt` may stand in it: its beginning, its end, or the mark of a folded paste.
     pub(super) fn may_hold(&self, prompt: &str) -> bool {
         let Self::Holds(text) = self else { return false };
@@ -105,6 +110,17 @@ mod tests {
         assert!(read(&screen("❯ [Pasted text #1 +4 lines]")).may_hold("a\nb\nc\nd\ne"));
         assert!(!read(&screen("❯ something else")).may_hold(long));
         assert!(!read(&screen("❯")).may_hold(long));
+    }
+
+    #[test]
+    fn a_prompt_stands_alone_only_when_nothing_else_does() {
+        let prompt = "[phone] a very long line that wraps";
+        let wrapped = read(&screen("❯ [phone] a very long\n  line that wraps"));
+        assert!(wrapped.holds_just(prompt));
+        for other in ["❯ [phone] a very long", "❯ x[phone] a very long line that wraps", "❯"]
+        {
+            assert!(!read(&screen(other)).holds_just(prompt), "{other}");
+        }
     }
 
     #[test]

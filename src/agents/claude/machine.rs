@@ -115,6 +115,11 @@ impl Machine {
             || self.first_idle.is_none()
     }
 
+    /// A change on the screen is worth a look at once.
+    pub(in crate::agents) fn awaits_screen(&self) -> bool {
+        self.typist.awaits_screen()
+    }
+
     pub(in crate::agents) fn order(&mut self, now: Instant, order: Order) {
         match order.what {
             OrderKind::Prompt { prompt, text, form } => {

@@ -16,7 +16,8 @@ use vigie_core::{
 use super::input_box::InputBox;
 use crate::agents::hooks::same_prompt;
 
-/// Between paste and Enter. Source: 100–200 ms were enough for 400 kB.
+/// Between paste and Enter, where the box does not show the prompt as it is. Source: 100–200 ms were
+/// enough for 400 kB.
 const BEFORE_ENTER: Duration = Duration::from_millis(150);
 /// A key shows on the screen within this; observed under 100 ms on a busy machine.
 const SHOWS_WITHIN: Duration = Duration::from_millis(1200);
@@ -109,6 +110,11 @@ impl Typist {
     /// Nothing is on its way and nothing waits.
     pub(super) fn is_resting(&self) -> bool {
         self.queue.is_empty() && matches!(self.step, Step::Resting)
+    }
+
+    /// The next step depends on what the screen shows, and on that alone.
+    pub(super) fn awaits_screen(&self) -> bool {
+        matches!(self.step, Step::Pasted { .. } | Step::Stashing { .. } | Step::Looking { .. })
     }
 
     /// Enter was pressed and the agent has not said anything yet.
@@ -322,6 +328,8 @@ impl Typist {
             InputBox::Hidden => waited >= SHOWS_WITHIN,
         };
         let at_prompt = sight.gate == Gate::Free;
+        // A folded prompt tells nothing of its end; a command may still be looked up.
+        let whole = prompt.form == PromptForm::Text && sight.input.holds_just(&prompt.text);
         let glued = at_prompt && sight.input.holds_more_than(&prompt.text);
         if glued && prompt.cleared >= CLEARS {
             self.give_up(prompt, acts);
@@ -332,7 +340,7 @@ impl Typist {
             prompt.cleared += 1;
             let before = String::new(); // whatever still stands there later is no placeholder
             self.step = Step::Stashing { prompt, before, since: now, again: true };
-        } else if at_prompt && arrived && waited >= BEFORE_ENTER {
+        } else if at_prompt && arrived && (whole || waited >= BEFORE_ENTER) {
             if sight.input == InputBox::Hidden {
                 self.say_blind(acts);
             }

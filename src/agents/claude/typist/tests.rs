@@ -62,13 +62,23 @@ fn a_prompt_is_pasted_then_entered_then_taken() {
     let mut scene = Scene::new();
     scene.push(1, "[phone] hi");
     assert_eq!(scene.after(Duration::ZERO), [paste("[phone] hi")]);
+    assert_eq!(scene.after(Duration::from_millis(20)), [], "not drawn yet");
     scene.input = holds("[phone] hi");
-    assert_eq!(scene.after(Duration::from_millis(100)), []);
-    assert_eq!(scene.after(Duration::from_millis(100)), [key(ENTER)]);
+    assert_eq!(scene.after(Duration::from_millis(20)), [key(ENTER)]);
     let (_, event) = scene.typist.submitted("[phone] hi", None).unwrap();
     assert_eq!(event, AgentEvent::PromptTaken { prompt: id(1), turn: None });
     scene.input = InputBox::Empty;
     assert_eq!(scene.settle(), []);
+}
+
+#[test]
+fn a_prompt_that_does_not_show_as_it_is_gets_time_to_arrive() {
+    let mut scene = Scene::new();
+    scene.push(1, "a\nb\nc\nd");
+    scene.after(Duration::ZERO);
+    scene.input = holds("[Pasted text #1 +3 lines]");
+    assert_eq!(scene.after(BEFORE_ENTER.saturating_sub(Duration::from_millis(1))), []);
+    assert_eq!(scene.after(Duration::from_millis(1)), [key(ENTER)]);
 }
 
 #[test]

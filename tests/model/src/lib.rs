@@ -33,61 +33,173 @@ use axum::{
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
+    convert::Infallible,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
 };
-use tokio::{net::TcpListener, task::JoinSet, time::sleep};
+use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::sleep};
 
 /// Pieces of a dripped answer.
 const DRIPS: usize = 20;
 
 /// The server; it stops when dropped.
-pub(crate) struct Model {
-    pub(crate) url: String,
-    requests: Requests,
+pub struct Model {
+    /// What the agent takes for the API's address.
+    pub url: String,
+    shared: Arc<Shared>,
     _serving: JoinSet<()>,
 }
 
-type Requests = Arc<Mutex<Vec<Value>>>;
+/// One request, in the order in which they came: 0 is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    pub number: usize,
+    /// When it was here as a whole.
+    pub at: Instant,
+}
+
+struct Shared {
+    seen: Mutex<Seen>,
+    changes: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Before each answer to a conversation.
+    thinks: Duration,
+    requests: Vec<Request>,
+}
+
+struct Request {
+    at: Instant,
+    /// When the last byte of the answer was handed to the connection.
+    answered: Option<Instant>,
+    body: Value,
+    /// What came since the model spoke last, as JSON.
+    news: String,
+}
+
+impl Shared {
+    fn look(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn came(&self, body: &Value) -> usize {
+        let at = Instant::now();
+        let messages = list(&body["messages"]);
+        let since = messages.iter().rposition(|message| message["role"] == "assistant");
+        let news = json!(&messages[since.map_or(0, |at| at + 1)..]).to_string();
+        let mut seen = self.look();
+        seen.requests.push(Request { at, answered: None, body: body.clone(), news });
+        let number = seen.requests.len() - 1;
+        drop(seen);
+        self.changes.send_replace(());
+        number
+    }
+
+    fn answered(&self, number: usize) {
+        if let Some(request) = self.look().requests.get_mut(number) {
+            request.answered = Some(Instant::now());
+        }
+        self.changes.send_replace(());
+    }
+}
 
 impl Model {
-    pub(crate) async fn start() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let requests = Requests::default();
+    /// Starts one on a free port of 127.0.0.1.
+    ///
+    /// # Errors
+    /// When no port is free.
+    pub async fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let shared = Arc::new(Shared { seen: Mutex::default(), changes: watch::Sender::new(()) });
         let router = Router::new()
             .route("/v1/messages", post(messages))
             .route("/v1/messages/count_tokens", post(count))
             .route("/", get(|| async { "" }))
-            .with_state(requests.clone());
+            .with_state(shared.clone());
         let mut serving = JoinSet::new();
-        serving.spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Self { url, requests, _serving: serving }
+        // Who waits for an answer that never comes hears of it.
+        serving.spawn(async move { drop(axum::serve(listener, router).await) });
+        Ok(Self { url, shared, _serving: serving })
+    }
+
+    /// From now on it is silent so long before each answer to a conversation.
+    pub fn thinks(&self, long: Duration) {
+        self.shared.look().thinks = long;
+    }
+
+    /// Waits for a request of a conversation in whose news (what came since the model spoke last)
+    /// `text` stands, and gives the first. Has no deadline of its own.
+    pub async fn asked(&self, text: &str) -> Asked {
+        self.wait(|seen| {
+            let mut all = seen.requests.iter().enumerate();
+            let found =
+                all.find(|(_, one)| !tools(&one.body).is_empty() && one.news.contains(text));
+            found.map(|(number, one)| Asked { number, at: one.at })
+        })
+        .await
+    }
+
+    /// Waits for the next request of a conversation. Has no deadline of its own.
+    pub async fn asked_after(&self, before: Asked) -> Asked {
+        self.wait(|seen| {
+            let mut later = seen.requests.iter().enumerate().skip(before.number + 1);
+            let found = later.find(|(_, one)| !tools(&one.body).is_empty());
+            found.map(|(number, one)| Asked { number, at: one.at })
+        })
+        .await
+    }
+
+    /// What came in that request since the model spoke last, as JSON.
+    pub fn news(&self, asked: Asked) -> String {
+        self.shared
+            .look()
+            .requests
+            .get(asked.number)
+            .map(|one| one.news.clone())
+            .unwrap_or_default()
+    }
+
+    /// Waits until that request has its whole answer. Has no deadline of its own.
+    pub async fn answered(&self, asked: Asked) -> Instant {
+        self.wait(|seen| seen.requests.get(asked.number)?.answered).await
+    }
+
+    async fn wait<T>(&self, mut look: impl FnMut(&Seen) -> Option<T>) -> T {
+        let mut changes = self.shared.changes.subscribe();
+        loop {
+            changes.borrow_and_update();
+            if let Some(found) = look(&self.shared.look()) {
+                return found;
+            }
+            // The sender lives in `self`, so this cannot fail.
+            let _ = changes.changed().await;
+        }
     }
 
     /// What people said in the conversation as the model saw it last, in order.
-    pub(crate) fn heard(&self) -> Vec<String> {
-        let requests = self.requests.lock().unwrap();
-        let last = requests.iter().rfind(|one| !tools(one).is_empty());
-        last.map(|one| list(&one["messages"]).iter().flat_map(said).collect()).unwrap_or_default()
+    pub fn heard(&self) -> Vec<String> {
+        let seen = self.shared.look();
+        let last = seen.requests.iter().rfind(|one| !tools(&one.body).is_empty());
+        last.map(|one| list(&one.body["messages"]).iter().flat_map(said).collect())
+            .unwrap_or_default()
     }
 
     /// How often `text` stands in it.
-    pub(crate) fn heard_times(&self, text: &str) -> usize {
+    pub fn heard_times(&self, text: &str) -> usize {
         let bare = |text: &str| text.split_whitespace().collect::<String>();
         let text = bare(text);
         self.heard().iter().map(|said| bare(said).matches(&text).count()).sum()
     }
 
     /// What tools gave back to the model, in all requests.
-    pub(crate) fn results(&self) -> String {
-        let requests = self.requests.lock().unwrap();
-        requests
-            .iter()
-            .flat_map(|one| list(&one["messages"]))
-            .filter_map(result)
-            .collect::<Vec<_>>()
-            .join("\n")
+    pub fn results(&self) -> String {
+        let seen = self.shared.look();
+        let all = seen.requests.iter().flat_map(|one| list(&one.body["messages"]));
+        all.filter_map(result).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -95,14 +207,15 @@ async fn count(Json(request): Json<Value>) -> Json<Value> {
     Json(json!({ "input_tokens": size(&request) / 4 }))
 }
 
-async fn messages(State(requests): State<Requests>, Json(request): Json<Value>) -> Response {
-    requests.lock().unwrap().push(request.clone());
+async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>) -> Response {
+    let number = shared.came(&request);
     let answer = answer(&request);
-    sleep(answer.silence).await;
+    let thinks = if tools(&request).is_empty() { Duration::ZERO } else { shared.look().thinks };
+    sleep(thinks + answer.silence).await;
     if let Some(status) = answer.status {
         let error =
             json!({ "type": "error", "error": { "type": "api_error", "message": "told to fail" } });
-        return (StatusCode::from_u16(status).unwrap(), Json(error)).into_response();
+        return (status, Json(error)).into_response();
     }
     let model = request["model"].clone();
     let usage = json!({ "input_tokens": 10, "cache_creation_input_tokens": 0,
@@ -113,10 +226,11 @@ async fn messages(State(requests): State<Requests>, Json(request): Json<Value>) 
     };
     let stop = if answer.content["type"] == "text" { "end_turn" } else { "tool_use" };
     if request["stream"] != true {
+        shared.answered(number);
         return Json(message(vec![answer.content], json!(stop))).into_response();
     }
     let (empty, parts) = parts(&answer.content);
-    let pause = answer.dripped / u32::try_from(parts.len()).unwrap();
+    let pause = answer.dripped / u32::try_from(parts.len()).unwrap_or(u32::MAX);
     let mut events = vec![
         (
             Duration::ZERO,
@@ -137,10 +251,16 @@ async fn messages(State(requests): State<Requests>, Json(request): Json<Value>) 
         json!({ "type": "message_stop" }),
     ];
     events.extend(ends.map(|end| (Duration::ZERO, end)));
-    let body = stream::iter(events).then(|(pause, event)| async move {
-        sleep(pause).await;
-        let name = event["type"].as_str().unwrap();
-        Ok::<_, std::convert::Infallible>(Bytes::from(format!("event: {name}\ndata: {event}\n\n")))
+    let body = stream::iter(events).then(move |(pause, event)| {
+        let shared = shared.clone();
+        async move {
+            sleep(pause).await;
+            let name = event["type"].as_str().unwrap_or_default();
+            if name == "message_stop" {
+                shared.answered(number);
+            }
+            Ok::<_, Infallible>(Bytes::from(format!("event: {name}\ndata: {event}\n\n")))
+        }
     });
     ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(body)).into_response()
 }
@@ -149,7 +269,7 @@ struct Answer {
     content: Value,
     silence: Duration,
     dripped: Duration,
-    status: Option<u16>,
+    status: Option<StatusCode>,
 }
 
 impl From<Value> for Answer {
@@ -226,9 +346,13 @@ fn play(step: &str, request: &Value) -> Answer {
             )
             .into()
         }
-        "error" => Answer { status: first.parse().ok(), ..text("").into() },
+        "error" => Answer { status: first.parse().ok().and_then(status), ..text("").into() },
         _ => text(&format!("no step is called {verb}")).into(),
     }
+}
+
+fn status(number: u16) -> Option<StatusCode> {
+    StatusCode::from_u16(number).ok()
 }
 
 fn text(text: &str) -> Value {
@@ -261,7 +385,7 @@ fn question(text: &str, header: &str, labels: &[&str], multiple: bool) -> Value 
 /// The block as it begins, and what is streamed of it.
 fn parts(content: &Value) -> (Value, Vec<Value>) {
     if content["type"] == "text" {
-        let letters: Vec<char> = content["text"].as_str().unwrap().chars().collect();
+        let letters: Vec<char> = content["text"].as_str().unwrap_or_default().chars().collect();
         let size = letters.len().div_ceil(DRIPS).max(1);
         let mut deltas: Vec<_> = letters
             .chunks(size)
