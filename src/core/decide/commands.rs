@@ -144,7 +144,6 @@ impl Work<'_> {
             | Name::Status
             | Name::Waiting
             | Name::New
-            | Name::Stop
             | Name::Focus
             | Name::Diff
             | Name::Transcript
