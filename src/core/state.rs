@@ -151,6 +151,9 @@ pub struct ChatRow {
     /// Who opened it.
     pub by: HumanId,
     pub state: ChatState,
+    /// Why it has no threads though its service says it could.
+    #[serde(default)]
+    pub threadless: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -175,9 +175,14 @@ impl Work<'_> {
                 human: Some(who.human.clone()),
             };
             self.journal("answer_refused", about, json!({ "code": gate.code, "via": who.via }));
+            let mut may: Vec<_> = self.state.rules.people.values().collect();
+            may.retain(|person| person.role >= Role::Approver);
+            may.sort_by(|a, b| a.name.cmp(&b.name));
+            let may: Vec<_> = may.into_iter().map(|person| person.name.as_str()).collect();
             return Err(Refusal::AlreadyDecided(format!(
-                "{} may not answer this.",
-                self.state.name_of(&who.human)
+                "{} may not answer this. {} may.",
+                self.state.name_of(&who.human),
+                may.join(", ")
             )));
         }
         self.refuse_if_over(&gate)?;

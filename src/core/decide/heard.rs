@@ -12,6 +12,7 @@ use crate::{
     delivery::{Rank, Shown},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId},
     prompt::{PromptMessage, PromptState},
+    route::{Address, Target as Named},
     session::Life,
     state::{Facts, HeardOutcome, HeardRow, Role, Row},
     text::Rich,
@@ -360,6 +361,18 @@ impl Work<'_> {
             self.state.prompts.values().filter(|p| prompts.contains(&p.id)).cloned().collect();
         let untouched = waiting.len() == prompts.len()
             && waiting.iter().all(|p| p.state == PromptState::Queued);
+        if untouched
+            && let Some(message) = &original.message
+            && self.is_for_others(text, sessions)
+        {
+            for mut prompt in waiting {
+                let why = "it was edited to go elsewhere".into();
+                prompt.state = PromptState::Refused { why, at: self.now };
+                self.put(Row::Prompt(prompt));
+            }
+            let (id, text) = (message.clone(), (text, heard.at));
+            return self.routed_anew(&original, by, id, text);
+        }
         let new_text = self.without_address(text);
         if untouched && !new_text.trim().is_empty() {
             let whole = original.files.iter().fold(new_text, with_file);
@@ -418,12 +431,35 @@ impl Work<'_> {
         original: &HeardRow,
         kept: &Kept,
         id: MessageId,
-        (text, edited): (&str, Timestamp),
+        text: (&str, Timestamp),
     ) -> HeardOutcome {
         self.close_question(kept.asked, &kept.place, "You changed the message.");
+        self.routed_anew(original, &kept.by, id, text)
+    }
+
+    /// Whether an address stands before the text that names others than these.
+    fn is_for_others(&self, text: &str, sessions: &[SessionId]) -> bool {
+        let Address::To { targets, .. } = self.address(text) else { return false };
+        let is_one_of_them = |target: &Named| match target {
+            Named::Name(name) => {
+                self.state.session_named(name).is_some_and(|s| sessions.contains(&s.id))
+            }
+            Named::Group(_) | Named::All => true,
+        };
+        !targets.iter().all(is_one_of_them)
+    }
+
+    /// As if it had been written so from the beginning.
+    fn routed_anew(
+        &mut self,
+        original: &HeardRow,
+        by: &HumanId,
+        id: MessageId,
+        (text, edited): (&str, Timestamp),
+    ) -> HeardOutcome {
         let message = Message {
             heard: original.id,
-            human: kept.by.clone(),
+            human: by.clone(),
             via: via_words(&original.place.bridge),
             place: original.place.clone(),
             id,

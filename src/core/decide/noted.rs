@@ -38,6 +38,7 @@ impl Work<'_> {
             Noted::Moved { from, to } => self.chat_moved(bridge, &from, &to),
             Noted::Open { chat, room } => {
                 if let Some(row) = self.known_chat(bridge, &chat) {
+                    let row = ChatRow { threadless: None, ..row };
                     self.chat_is(&row, room, ChatState::Open);
                 }
             }

@@ -108,8 +108,8 @@ impl Work<'_> {
         let key = (bridge.clone(), chat.clone());
         if let Some(row) = self.state.chats.get(&key).filter(|row| row.room.has_threads()).cloned()
         {
-            let room = row.room.without_threads();
-            self.put(Row::Chat(ChatRow { room, ..row }));
+            let (room, why) = (row.room.without_threads(), Some(reason.to_owned()));
+            self.put(Row::Chat(ChatRow { room, threadless: why, ..row }));
             let words = format!(
                 "No topic can be made here: {reason}. Until that is mended, each message names its session; write [NAME] text to one."
             );

@@ -400,7 +400,7 @@ impl Work<'_> {
         let mut rich =
             Rich::plain(format!("{name} {what}. The session goes on; write to it to try again.\n"));
         rich.push(said.trim(), Some(Style::Quote));
-        self.post_to_session(id, &show::note(Level::Ring, rich, vec![]), Rank::Gate);
+        self.post_to_session(id, &show::note(Level::Ring, rich, vec![]), Rank::Final);
         self.show_thread(id);
     }
 

@@ -59,7 +59,7 @@ impl Work<'_> {
         }
     }
 
-    fn address(&self, text: &str) -> Address {
+    pub(super) fn address(&self, text: &str) -> Address {
         let known = |name: &str| self.state.session_named(name).is_some();
         address(text, &self.state.rules.pattern, &known)
     }

@@ -101,6 +101,23 @@ fn nothing_a_stranger_does_reaches_anything() {
 }
 
 #[test]
+fn who_guesses_codes_is_told_to_the_owner_and_hears_why_nothing_works() {
+    let mut w = World::on_telegram();
+    w.pairs("owner", "1001", "1001");
+    asks_for_a_code(&mut w);
+    for _ in 0..7 {
+        w.telegram("6666", "6666", None, "/pair K7Q2-K7Q2");
+    }
+    assert!(w.shows("6666").last().unwrap().contains("No code is open"), "{:?}", w.shows("6666"));
+    w.wait(TimeDelta::minutes(6));
+    assert!(w.shows("1001").iter().any(|text| text.contains("6666")), "{:?}", w.shows("1001"));
+    for _ in 0..50 {
+        w.telegram("6666", "6666", None, "/pair K7Q2-K7Q2");
+    }
+    assert!(w.shows("6666").len() < 12, "and not for ever");
+}
+
+#[test]
 fn a_setting_keeps_silent_towards_strangers() {
     let mut w = World::on_telegram();
     w.state.rules.strangers = Strangers::Ignored;

@@ -310,7 +310,7 @@ fn the_thread_shows_what_the_command_line_told_its_session() {
     let form = crate::agent::PromptForm::Text;
     w.ask(Command::Send { session: "PD-285".into(), text: "count the ferries".into(), form })
         .unwrap();
-    assert!(w.said("Inès Caradec at the command line: count the ferries"));
+    assert!(w.said("Inès Caradec to PD-285 at the command line: count the ferries"));
 }
 
 #[test]
