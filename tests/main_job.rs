@@ -250,7 +250,8 @@ async fn each_story_gets_its_own_worktree_and_keeps_it() {
 /// The real Claude Code, against a scripted model.
 #[tokio::test]
 async fn claude_code_is_steered_from_the_phone_and_survives_the_daemon() {
-    use support::{claude, home::Home, phone::plain};
+    let Some(program) = claude::program() else { return };
+    let model = Model::start().await.unwrap();
     let mut home = Home::new(vigie_up);
     home.configure(&claude::agent(&home, &model, &program, "cc", "default"));
     home.up().await;
