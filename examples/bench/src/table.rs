@@ -46,8 +46,8 @@ impl Figure {
 /// The one that so many in a hundred do not pass. Sorts `samples`.
 pub(crate) fn percentile(samples: &mut [f64], hundredth: usize) -> f64 {
     samples.sort_by(f64::total_cmp);
-    let last = samples.len().saturating_sub(1);
-    samples.get((last * hundredth).div_ceil(100)).copied().unwrap_or(f64::NAN)
+    let rank = (samples.len() * hundredth).div_ceil(100);
+    samples.get(rank.saturating_sub(1)).copied().unwrap_or(f64::NAN)
 }
 
 pub(crate) fn p50_p99(samples: &mut [f64]) -> (f64, f64) {

@@ -1,7 +1,7 @@
 //! What a chat bears: who may use how much of it, and when it bears more.
 
 use chrono::TimeDelta;
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use crate::{
     Timestamp,
@@ -35,7 +35,7 @@ pub(super) fn next_due(state: &State) -> Option<Timestamp> {
 fn share(rank: Rank) -> usize {
     match rank {
         Rank::Gate => 100,
-        Rank::Final => 90,
+        Rank::Final => 80,
         Rank::Note => 75,
         Rank::Progress => 50,
     }
@@ -44,6 +44,26 @@ fn share(rank: Rank) -> usize {
 /// Calls a rank may have made in one window.
 fn allowed(budget: Budget, rank: Rank) -> usize {
     (budget.calls * share(rank) / 100).max(1)
+}
+
+/// A long window's calls come free again as they were spent: all at once after a burst, and for a
+/// minute nothing is left for whoever needs a person. So all but gates spend theirs evenly, over
+/// parts of a window that are no longer than this; it is what a gate waits at worst.
+const EVENLY: Duration = Duration::from_secs(15);
+
+/// What a rank may do in how long; both hold.
+fn bounds(budget: Budget, rank: Rank) -> [Option<(usize, Duration)>; 2] {
+    let calls = allowed(budget, rank);
+    let parts = budget.window.as_secs().div_ceil(EVENLY.as_secs());
+    let parts = u32::try_from(parts).unwrap_or(u32::MAX);
+    let evenly = match rank {
+        Rank::Gate => None,
+        Rank::Final | Rank::Note | Rank::Progress if parts < 2 => None,
+        Rank::Final | Rank::Note | Rank::Progress => {
+            Some((calls.div_ceil(parts as usize), budget.window / parts))
+        }
+    };
+    [Some((calls, budget.window)), evenly]
 }
 
 /// Whether it takes anything of the budget at all, as far as that is known before.
@@ -130,9 +150,11 @@ impl State {
         let rank = if is_doubtful(delivery) { Rank::Gate } else { delivery.rank };
         let budget = self.limits_of(&delivery.to.bridge, &delivery.to.chat).budget?;
         let spent = self.spent.get(&(delivery.to.bridge.clone(), delivery.to.chat.clone()))?;
-        let allowed = allowed(budget, rank);
-        let oldest = spent.get(spent.len().checked_sub(allowed)?)?;
-        Some(*oldest + TimeDelta::from_std(budget.window).unwrap_or(TimeDelta::MAX))
+        let free = |(calls, window): (usize, Duration)| {
+            let oldest = spent.get(spent.len().checked_sub(calls)?)?;
+            Some(*oldest + TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX))
+        };
+        bounds(budget, rank).into_iter().flatten().filter_map(free).max()
     }
 
     /// Whether its chat takes nothing.

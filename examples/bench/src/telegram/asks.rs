@@ -10,7 +10,11 @@ use std::{
 use telegram_emulator::{ADA, Shown};
 use tokio::time::timeout;
 
-use super::{APART, DEADLINE, Figure, Town, claude::Setting, ms, p50_p95, rest};
+use super::{
+    APART, DEADLINE, Figure, Town,
+    claude::{Setting, Terminal},
+    ms, p50_p95, p50_p95_against, rest,
+};
 
 /// How long the model takes, and how many questions are asked then.
 const SPEEDS: [(Duration, usize); 3] =
@@ -25,25 +29,60 @@ pub(super) async fn measure(folder: &Path, vigie: &Path, program: &Path) -> Resu
     let setting = Setting::new(folder, program, &model)?;
     let town = Town::open(folder, vigie, &setting.agent(), ADA).await?;
     town.session("PD-285", "cc").await?;
+    let mut terminal = setting.terminal().await?;
     let mut figures = Vec::new();
     let mut number = 0;
     for (thinks, samples) in SPEEDS {
         model.thinks(thinks);
-        let (mut shown, mut on) = (Vec::new(), Vec::new());
+        let mut all = Samples::default();
         for _ in 0..samples {
             let next = Instant::now() + SPACED;
+            let (dialog, went) = bare(&mut terminal, &model, number).await?;
+            all.dialogs.push(dialog);
+            all.pressed.push(went);
             let (card, went) = ask(&town, &model, number).await?;
-            shown.push(card);
-            on.push(went);
+            all.cards.push(card);
+            all.tapped.push(went);
             number += 1;
             rest(next.saturating_duration_since(Instant::now())).await;
         }
+        let Samples { dialogs, pressed, cards, tapped } = &mut all;
         let at = format!("model of {} s", thinks.as_secs_f64());
-        figures.extend(p50_p95(&format!("{at}: question → card"), &mut shown, [85., 190.]));
-        figures.extend(p50_p95(&format!("{at}: tap → agent goes on"), &mut on, [160., 240.]));
+        let (what, bare) = (format!("{at}: question → card"), "dialog in a bare terminal");
+        figures.extend(p50_p95(&what, cards, [85., 190.]));
+        figures.extend(p50_p95_against(&what, cards, bare, dialogs, None));
+        let (what, bare) = (format!("{at}: tap → agent goes on"), "key in a bare terminal");
+        figures.extend(p50_p95(&what, tapped, [160., 240.]));
+        figures.extend(p50_p95_against(&what, tapped, bare, pressed, None));
     }
     town.home.down().await?;
     Ok(figures)
+}
+
+#[derive(Default)]
+struct Samples {
+    dialogs: Vec<f64>,
+    pressed: Vec<f64>,
+    cards: Vec<f64>,
+    tapped: Vec<f64>,
+}
+
+/// What the agent itself takes: milliseconds from the model's last byte to the dialog in a bare
+/// terminal, and from the key that answers it to the model's server.
+async fn bare(terminal: &mut Terminal, model: &Model, number: usize) -> Result<(f64, f64)> {
+    let word = format!("bare-{number:03}");
+    let from = terminal.length();
+    terminal.paste(&format!("{word} => write {word}.txt hello then say end"))?;
+    let asked = timeout(DEADLINE, model.asked(&word)).await?;
+    let answered = timeout(DEADLINE, model.answered(asked)).await?;
+    let dialog = terminal.prints("create", from).await?;
+    rest(Duration::from_millis(300 + APART[number % APART.len()])).await; // a person reads it
+    let pressed = Instant::now();
+    terminal.press("1")?;
+    let went_on = timeout(DEADLINE, model.asked_after(asked)).await?;
+    timeout(DEADLINE, model.answered(went_on)).await?;
+    terminal.drawn().await?;
+    Ok((ms(answered, dialog), ms(pressed, went_on.at)))
 }
 
 /// Milliseconds from the model's last byte to the card, and from the tap to the model's server.

@@ -9,7 +9,7 @@ use std::{
     io::{Read as _, Write},
     path::{Path, PathBuf},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::{sync::watch, time::timeout};
 
@@ -99,13 +99,16 @@ impl Setting {
         }
         let child = pair.slave.spawn_command(command)?;
         let mut reader = pair.master.try_clone_reader()?;
-        let (sender, printed) = watch::channel(0_usize);
+        let (sender, printed) = watch::channel(Printed { bytes: Vec::new(), at: Instant::now() });
         thread::spawn(move || {
             let mut bytes = [0; 8192];
             while let Ok(count) = reader.read(&mut bytes)
                 && count > 0
             {
-                sender.send_modify(|sum| *sum += count);
+                sender.send_modify(|printed| {
+                    printed.bytes.extend_from_slice(&bytes[..count]);
+                    printed.at = Instant::now();
+                });
             }
         });
         let keys = pair.master.take_writer()?;
@@ -119,26 +122,54 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
+/// All that came out of a terminal, and when the last of it did.
+struct Printed {
+    bytes: Vec<u8>,
+    at: Instant,
+}
+
 /// Claude Code in a terminal without anything around it.
 pub(super) struct Terminal {
     keys: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
-    printed: watch::Receiver<usize>,
+    printed: watch::Receiver<Printed>,
     _master: Box<dyn MasterPty + Send>,
 }
 
 impl Terminal {
     /// Pastes and presses Enter, with nothing between.
     pub(super) fn paste(&mut self, text: &str) -> Result<()> {
-        let keys = format!("\x1b[200~{text}\x1b[201~\r");
+        self.press(&format!("\x1b[200~{text}\x1b[201~\r"))
+    }
+
+    pub(super) fn press(&mut self, keys: &str) -> Result<()> {
         self.keys.write_all(keys.as_bytes())?;
         Ok(self.keys.flush()?)
+    }
+
+    /// How much it has printed so far.
+    pub(super) fn length(&self) -> usize {
+        self.printed.borrow().bytes.len()
+    }
+
+    /// Waits until it has printed `word` after the first `from` bytes; gives when. A word, because
+    /// the cursor may move between two.
+    pub(super) async fn prints(&mut self, word: &str, from: usize) -> Result<Instant> {
+        let has = |printed: &Printed| {
+            let mut parts = printed.bytes.get(from..).unwrap_or_default().windows(word.len());
+            parts.any(|part| part == word.as_bytes())
+        };
+        let printed = timeout(DEADLINE, self.printed.wait_for(has)).await;
+        Ok(printed.with_context(|| format!("`{word}` is never printed"))??.at)
     }
 
     /// Waits until it has printed something and then nothing more for a while.
     pub(super) async fn drawn(&mut self) -> Result<()> {
         let drawn = async {
-            self.printed.wait_for(|sum| *sum > 0).await.context("Claude Code is gone")?;
+            self.printed
+                .wait_for(|printed| !printed.bytes.is_empty())
+                .await
+                .context("Claude Code is gone")?;
             while let Ok(changed) = timeout(DRAWN, self.printed.changed()).await {
                 changed.context("Claude Code is gone")?;
             }

@@ -61,12 +61,14 @@ pub(super) async fn measure(folder: &Path, ours: &Path) -> Result<Vec<Figure>> {
     let work = calls.iter().skip(before).filter(|call| super::counts(&call.method)).count();
     let floods = town.emulator.floods().len();
     town.home.down().await?;
+    let worst = percentile(&mut cards, 100);
     let float = |count: usize| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     let what = format!("{WORKERS} at work in a forum: the ninth's card");
     Ok(vec![
         Figure::new(format!("{what}, p50 of {CARDS}"), percentile(&mut cards, 50), "ms"),
         Figure::new(format!("{what}, p95 of {CARDS}"), percentile(&mut cards, 95), "ms")
             .at_most(3000.),
+        Figure::new(format!("{what}, the last of {CARDS}"), worst, "ms"),
         Figure::new("the same: cards that never came", float(missing), "×").at_most(0.),
         Figure::new("the same: 429 of flood control", float(floods), "×").at_most(0.),
         Figure::new(format!("the same: calls in all, {topics} topics"), float(work), "calls"),

@@ -69,6 +69,34 @@ fn eight_sessions_that_work_leave_room_for_a_card_and_an_answer() {
 }
 
 #[test]
+fn much_that_is_said_at_once_does_not_hold_up_the_cards_after_it() {
+    let mut w = forum();
+    let names: Vec<_> = (1..=9).map(|number| format!("PD-{number}")).collect();
+    for name in &names {
+        w.start(name);
+    }
+    w.wait(TimeDelta::minutes(2));
+    for round in 0..30 {
+        if round % 10 == 0 {
+            for answer in 0..24 {
+                w.finishes(&names[answer % 8], &format!("answer {answer} of {round}"));
+            }
+        }
+        let request = format!("r{round}");
+        let gate = w.asks_to_run("PD-9", &request, "make test");
+        let asked = w.now;
+        w.wait(TimeDelta::seconds(3));
+        assert!(matches!(w.card_state(gate), CardState::Open), "round {round}");
+        let (message, _) = w.card(gate);
+        assert!(w.shown.iter().any(|s| s.message == message), "round {round}");
+        w.taps("Approve");
+        w.settled("PD-9", &request, crate::agent::Settled::Ours);
+        w.wait(asked + TimeDelta::seconds(10) - w.now);
+    }
+    assert!(busiest(&w, "-100", TimeDelta::minutes(1)) <= 20);
+}
+
+#[test]
 fn a_day_of_work_stays_within_the_budget_and_loses_nothing() {
     let mut w = forum();
     let names: Vec<_> = (1..=9).map(|number| format!("PD-{number}")).collect();
