@@ -109,6 +109,7 @@ fn who_guesses_codes_is_told_to_the_owner_and_hears_why_nothing_works() {
     for _ in 0..7 {
         w.telegram("6666", "6666", None, "/pair K7Q2-K7Q2");
     }
+    w.wait(TimeDelta::minutes(1));
     assert!(w.shows("6666").last().unwrap().contains("No code is open"), "{:?}", w.shows("6666"));
     w.wait(TimeDelta::minutes(6));
     assert!(w.shows("1001").iter().any(|text| text.contains("6666")), "{:?}", w.shows("1001"));
