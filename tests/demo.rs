@@ -106,7 +106,7 @@ async fn prompts_during_work_and_dialogs_wait_and_answer_nothing() {
     assert_eq!(session.settled(&request).await, Settled::Ours);
     session.taken(two).await;
     session.taken(three).await;
-    assert_eq!(session.finished().await, "- [phone] one\n- [phone] two");
+    assert_eq!(session.finished().await, "- one\n- two");
 }
 
 #[tokio::test]
@@ -207,7 +207,7 @@ async fn a_killed_session_goes_on_with_its_whole_context() {
     let mut session = Session::start(spec, folder).await;
     session.idle().await;
     session.prompt("recall").await;
-    assert_eq!(session.finished().await, "- [phone] ask about red\n- [phone] ask about blue");
+    assert_eq!(session.finished().await, "- ask about red\n- ask about blue");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod support {
+    pub(crate) mod claude;
     pub(crate) mod home;
     pub(crate) mod phone;
 }
@@ -10,7 +11,7 @@ mod support {
 use scripted_model::Model;
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf, process::Command};
-use support::{home::Home, phone::plain};
+use support::{claude, home::Home, phone::plain};
 
 fn vigie_up(home: &Home) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vigie"));
@@ -249,28 +250,10 @@ async fn each_story_gets_its_own_worktree_and_keeps_it() {
 /// The real Claude Code, against a scripted model.
 #[tokio::test]
 async fn claude_code_is_steered_from_the_phone_and_survives_the_daemon() {
-    let Some(program) = std::env::var_os("VIGIE_TEST_CLAUDE") else {
-        let why = "not run: VIGIE_TEST_CLAUDE does not name a Claude Code program; `cargo xtask test` sets it";
-        assert!(std::env::var_os("CI").is_none(), "{why}");
-        return eprintln!("{why}");
-    };
+    let Some(program) = claude::program() else { return };
     let model = Model::start().await.unwrap();
     let mut home = Home::new(vigie_up);
-    let config = home.data().parent().unwrap().join("claude");
-    fs::create_dir_all(&config).unwrap();
-    home.configure(&format!(
-        "\n[[agent]]\nname = \"cc\"\nkind = \"claude\"\nprogram = {program:?}\npermission_mode = \"default\"\n\
-         env = {{ HOME = {home:?}, CLAUDE_CONFIG_DIR = {config:?}, ANTHROPIC_BASE_URL = {url:?}, ANTHROPIC_API_KEY = \"test-key\", \
-         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n",
-        home = home.data().parent().unwrap(),
-        url = model.url
-    ));
-    let state = json!({
-        "hasCompletedOnboarding": true, "theme": "dark", "hasSeenAutoDefaultNotice": true,
-        "customApiKeyResponses": { "approved": ["test-key"], "rejected": [] },
-        "projects": { home.project().display().to_string(): { "hasTrustDialogAccepted": true } },
-    });
-    fs::write(config.join(".claude.json"), state.to_string()).unwrap();
+    home.configure(&claude::agent(&home, &model, &program, "cc", "default"));
     home.up().await;
     let phone = home.phone().await;
     new(&home, "PD-285", "cc").await;

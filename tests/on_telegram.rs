@@ -16,8 +16,8 @@ use support::{
     telegram::{becomes, configure, count, daemon, new, pair, topic_of, vigie_up},
 };
 use telegram_emulator::{
-    ADA, AGENTS, BOB, Emulator, Fault, FaultKind, Media, MediaKind, Membership, STRANGER, Status,
-    World,
+    ADA, AGENTS, BOB, Emulator, Fault, FaultKind, Media, MediaKind, Membership, STRANGER, Shown,
+    Status, World,
 };
 
 /// Nobody reads a card and answers it in less; messages tell their time in whole seconds.
@@ -272,7 +272,7 @@ async fn files_go_both_ways() {
     let file = emulator
         .wait_value("the file", DEADLINE, |emulator| {
             let all = emulator.messages(ADA, None);
-            all.into_iter().filter(|m| m.is_bot()).find_map(|m| m.file)
+            all.into_iter().filter(Shown::is_bot).find_map(|m| m.file)
         })
         .await;
     assert_eq!((file.name.as_str(), &file.bytes[..]), ("notes.txt", &b"four words for Ada"[..]));
@@ -314,7 +314,7 @@ async fn status_tells_how_telegram_does_and_silence_is_noticed() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     emulator.send(ADA, ADA, "/status").now();
-    emulator.wait_message(ADA, None, "telegram heard").await;
+    emulator.wait_message(ADA, None, " s ago").await;
     let phone = home.phone().await;
     emulator.stop_listening();
     phone.hears("telegram has not been heard").await;

@@ -265,6 +265,27 @@ fn the_token_is_not_shown_while_it_is_pasted() {
 }
 
 #[test]
+fn vigie_starts_in_a_terminal_that_shows_colours() {
+    let machine = Machine::new();
+    let pty = native_pty_system().openpty(PtySize::default()).unwrap();
+    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_vigie"));
+    command.args(["up", "--listen", "127.0.0.1:0"]);
+    command.env("VIGIE_HOME", machine.data());
+    command.env("XDG_CONFIG_HOME", machine.home.path().join("config"));
+    command.env_remove("NO_COLOR");
+    let mut child = pty.slave.spawn_command(command).unwrap();
+    drop(pty.slave);
+    let mut screen = BufReader::new(pty.master.try_clone_reader().unwrap());
+    let mut shown = String::new();
+    while !shown.contains("Ctrl-C stops Vigie") {
+        let count = screen.read_line(&mut shown).unwrap_or_default();
+        assert!(count > 0, "it ended: {shown}");
+    }
+    assert_eq!(code(&machine.run(&["down"])), 0);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
 fn a_configuration_is_changed_in_place() {
     let telegram = Emulator::start(World::default());
     let machine = Machine::new();
@@ -297,7 +318,7 @@ fn a_token_that_is_none_or_no_longer_one_changes_nothing() {
     telegram.revoke(true);
     let output = machine.init(&telegram.url(), TOKEN);
     assert_eq!(code(&output), 3, "{}", all_of(&output));
-    assert!(unchanged(&output).contains("does not know this token"));
+    assert!(unchanged(&output).contains("knows no bot with this token"));
     telegram.stop_listening();
     let output = machine.init(&telegram.url(), TOKEN);
     assert_eq!(code(&output), 5, "{}", all_of(&output));

@@ -194,6 +194,7 @@ fn hub(tasks: &Tasks) -> Hub {
                             reason: "thrown out".into(),
                             since: Timestamp::default(),
                         },
+                        threadless: None,
                     }],
                 })),
                 Command::Unpair { bridge, id } => {

@@ -113,6 +113,11 @@ impl ToolCall {
         }
     }
 
+    /// Whether it is a tool that asks a person, whatever is allowed.
+    pub fn asks_a_person(&self) -> bool {
+        matches!(self.tool.as_str(), "AskUserQuestion" | "ExitPlanMode")
+    }
+
     /// `Bash: cargo test`: the tool and the argument that says most.
     pub fn line(&self) -> String {
         const TELLING: [&str; 10] = [
@@ -256,7 +261,7 @@ fn question(value: &Value) -> Question {
 /// Questions and plans always carry `updatedInput`: without it the answer is ignored and the
 /// dialog stays (seen with 2.1.332).
 pub fn decision(call: &ToolCall, suggestions: &[Value], decision: &Decision) -> Value {
-    let interactive = matches!(call.tool.as_str(), "AskUserQuestion" | "ExitPlanMode");
+    let interactive = call.asks_a_person();
     let mut answer = match decision {
         Decision::Deny { reason } => json!({
             "behavior": "deny",

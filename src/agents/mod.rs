@@ -7,6 +7,7 @@ pub mod demo;
 pub mod hook_call;
 pub mod hooks;
 mod io;
+pub(crate) mod json;
 mod requests;
 mod shell;
 

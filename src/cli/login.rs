@@ -33,7 +33,7 @@ pub(super) fn words(out: &Out, link: &LinkShape) -> String {
         format!("  {}", out.ink(Ink::Bold, url)),
     ];
     lines.extend(picture(out, url));
-    lines.push(format!("Code: {code}"));
+    lines.push(format!("Or type this code on the phone page: {code}"));
     lines.push(reach.into());
     lines.join("\n")
 }

@@ -33,8 +33,13 @@ pub(super) async fn code(human: Option<String>, desk: &Desk) -> Result<(), Failu
 pub(super) fn words(out: &Out, pairing: &PairingShape) -> String {
     let PairingShape { code, name, until, services, .. } = pairing;
     let name = plain::line(name);
+    let over: Vec<_> = services.iter().map(|service| service_name(&service.bridge)).collect();
+    let over = over.join(" and ");
     let mut lines = vec![
-        format!("This code lets {name} in. It works once, until {}:", out.until(*until)),
+        format!(
+            "This code lets {name} in over {over}. It works once, until {}:",
+            out.until(*until)
+        ),
         String::new(),
         format!("    {}", out.ink(Ink::Bold, code)),
         String::new(),

@@ -9,7 +9,7 @@ use super::{
     failure::Failure,
     login,
     out::{Format, Out},
-    pair, plain, set,
+    pair, plain,
 };
 use crate::{
     config::{Config, Named, on_path},
@@ -112,13 +112,12 @@ fn how_to_call_us() -> String {
 }
 
 /// What goes on, for whoever looks after Vigie: `VIGIE_LOG` takes the filters of
-/// `tracing-subscriber`. A terminal gets only what is wrong.
+/// `tracing-subscriber`. A terminal gets only what is wrong, and no colours: asking for them without
+/// the `ansi` feature is a panic.
 fn log_to_stderr() {
     let usual = if io::stderr().is_terminal() { "warn" } else { "vigie=info,warn" };
     let filter = EnvFilter::try_from_env("VIGIE_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
-    let colour = io::stderr().is_terminal() && set("NO_COLOR").is_none();
-    let log =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(io::stderr);
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     // A second subscriber is refused; the first one goes on.
     let _ = log.try_init();
 }

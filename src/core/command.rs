@@ -206,6 +206,25 @@ impl Refusal {
         }
     }
 
+    /// The same for a chat: a command that a chat takes is written as it is there.
+    pub fn in_a_chat(&self) -> String {
+        const BOTH: [&str; 5] = ["sessions", "new", "stop", "end", "resume"];
+        let mut words = self.sentence();
+        for word in BOTH {
+            let desk = format!("`vigie {word}");
+            while let Some(at) = words.find(&desk) {
+                let end = words[at + 1..].find('`').map(|end| at + 1 + end);
+                if let Some(end) = end {
+                    words.remove(end);
+                }
+                words.replace_range(at..at + "`vigie ".len(), "/");
+            }
+        }
+        let mut letters = words.chars();
+        let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
+        format!("{first}{}", letters.as_str())
+    }
+
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         let list = |names: &[String]| names.join(", ");

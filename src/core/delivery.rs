@@ -84,9 +84,19 @@ pub enum Rank {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "newest", rename_all = "snake_case")]
 pub enum NewestOf {
-    Receipt { heard: HeardId },
-    Thread { session: SessionId },
-    EditOf { delivery: DeliveryId },
+    Receipt {
+        heard: HeardId,
+    },
+    /// Words on a receipt that may not be needed any more by their time.
+    Words {
+        heard: HeardId,
+    },
+    Thread {
+        session: SessionId,
+    },
+    EditOf {
+        delivery: DeliveryId,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use crate::{
     Timestamp,
     answer::Words,
-    bridge::{Health, Heard, HeardKind, Limits, Place, Room, TextUnit},
+    bridge::{Attached, Health, Heard, HeardKind, Limits, Place, Room, TextUnit},
     command::Kept,
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
     gate::{Gate, GateState},
@@ -113,6 +113,9 @@ pub struct HeardRow {
     /// When the service says it was sent.
     pub sent: Timestamp,
     pub received: Timestamp,
+    /// What came with it, which an edit of its words does not take back. None of a stranger's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attached>,
     pub outcome: HeardOutcome,
 }
 
@@ -148,6 +151,9 @@ pub struct ChatRow {
     /// Who opened it.
     pub by: HumanId,
     pub state: ChatState,
+    /// Why it has no threads though its service says it could.
+    #[serde(default)]
+    pub threadless: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

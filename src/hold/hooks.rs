@@ -15,7 +15,7 @@ use tokio::{
     sync::{Semaphore, mpsc, oneshot},
 };
 
-use crate::agents::{HookAddress, HookCall, HookReply};
+use crate::agents::{HookAddress, HookCall, HookReply, json};
 
 /// Largest call, in bytes; a tool's input can hold a whole file.
 const BODY: usize = 4 << 20;
@@ -74,7 +74,7 @@ async fn hook(State(hooks): State<Hooks>, headers: HeaderMap, body: Bytes) -> Re
     let Ok(_open) = hooks.open.try_acquire() else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    let Ok(event) = serde_json::from_slice(&body) else {
+    let Ok(event) = json::read(&body) else {
         return StatusCode::BAD_REQUEST.into_response();
     };
     let (answer, answered) = oneshot::channel();
@@ -156,6 +156,17 @@ mod tests {
         assert!(call.reply.answer(serde_json::json!({"yes": 1})));
         let answer = answer(stream).await;
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with(r#"{"yes":1}"#), "{answer}");
+    }
+
+    #[tokio::test]
+    async fn half_a_character_keeps_no_request_back() {
+        let mut hooks = Running::start().await;
+        let token = hooks.address.token.clone();
+        let asked = hooks.post("/hook", &token, r#"{"command":"echo \uD83D done"}"#).await;
+        let call = hooks.call().await;
+        assert_eq!(call.event["command"], "echo \u{FFFD} done");
+        assert!(call.reply.answer(serde_json::json!({"yes": 1})));
+        assert!(answer(asked).await.ends_with(r#"{"yes":1}"#));
     }
 
     #[tokio::test]

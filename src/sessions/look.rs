@@ -85,7 +85,7 @@ async fn screen(ground: &Ground, session: &Session, files: Files) -> Result<Look
         let shot = looks::picture(&screen).map_err(|error| error.to_string())?;
         let path = outgoing.join(format!("{name}-screen-{printed}.png"));
         write(&path, &shot.png).map_err(|error| error.to_string())?;
-        let about = shot.left_out.unwrap_or_else(|| format!("{name}, its screen"));
+        let about = shot.left_out.unwrap_or_else(|| "Its screen".into());
         Ok::<_, String>((path, about))
     });
     let picture = match drawn.await.map_err(|error| error.to_string()).flatten() {
@@ -117,7 +117,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 async fn diff(session: &Session) -> Result<Looked, String> {
     let changes = looks::diff(Path::new(&session.cwd)).await.map_err(|error| error.to_string())?;
     Ok(Looked::Text {
-        about: format!("{}: {}", session.name, changes.summary),
+        about: changes.summary,
         text: changes.text,
         name: format!("{}-diff", session.name),
         form: LookedForm::Diff,
@@ -138,7 +138,7 @@ async fn file(
     let copied = spawn_blocking(move || looks::file(&folder, &asked, most, &outgoing));
     let copy =
         copied.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-    let about = format!("{}: {}", session.name, copy.name);
+    let about = copy.name.clone();
     match files {
         Files::Taken => Ok(Looked::File(FilePost {
             path: copy.path.to_string_lossy().into_owned(),
@@ -161,8 +161,8 @@ async fn transcript(ground: &Ground, session: &Session) -> Result<Looked, String
     let read = spawn_blocking(move || looks::transcript(&folder, conversation.as_deref()));
     let said = read.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
     let about = match said.source {
-        looks::Source::Conversation => format!("{}: what was said", session.name),
-        looks::Source::Recording => format!("{}: what its terminal printed", session.name),
+        looks::Source::Conversation => "What was said".to_owned(),
+        looks::Source::Recording => "What its terminal printed".to_owned(),
     };
     Ok(Looked::Text {
         about: [about].into_iter().chain(said.left_out).collect::<Vec<_>>().join(". "),

@@ -52,6 +52,7 @@ fn heard_row(key: &str) -> HeardRow {
         message: Some(MessageId::new("m1")),
         sent: now(),
         received: now(),
+        files: vec![],
         outcome: HeardOutcome::Routed {
             prompts: vec![],
             sessions: vec![SessionId::from_parts(now(), 1)],

@@ -1,7 +1,10 @@
 use async_trait::async_trait;
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 use tokio_util::sync::CancellationToken;
@@ -87,6 +90,8 @@ pub struct TelegramBridge {
     pub(crate) commands: Vec<Menu>,
     pub(crate) store: Store,
     health: Mutex<Health>,
+    /// Calls in a row that never left this machine.
+    unreached: AtomicU32,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
 }
@@ -106,12 +111,28 @@ impl TelegramBridge {
             parts: options.parts.unwrap_or(PARTS),
             commands: options.commands,
             health: Mutex::default(),
+            unreached: AtomicU32::new(0),
             hearing: tokio::sync::Mutex::default(),
         }))
     }
 
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
+    }
+
+    /// A call never left this machine; returns how many before it did not either.
+    pub(crate) fn not_reached(&self) -> u32 {
+        self.unreached.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// How many calls in a row never left this machine.
+    pub(crate) fn unreached(&self) -> u32 {
+        self.unreached.load(Ordering::Relaxed)
+    }
+
+    /// Telegram answers.
+    pub(crate) fn reached(&self) {
+        self.unreached.store(0, Ordering::Relaxed);
     }
 
     /// A poll came back: Telegram told everything up to now.

@@ -90,6 +90,9 @@ fn every_beginning_of_every_case_is_kept_as_sent() {
             .replace("\\t", "\t")
             .replace("\\u{202E}", "\u{202E}")
             .replace("\\u{200B}", "\u{200B}")
+            .replace("\\u{2060}", "\u{2060}")
+            .replace("\\u{FFFD}", "\u{FFFD}")
+            .replace("\\u{301}", "\u{301}")
     }));
     for case in cases {
         for (at, _) in case.char_indices().chain([(case.len(), ' ')]) {
@@ -111,6 +114,10 @@ fn long_replies_are_kept_as_sent() {
         format!("{}\n", "\ta\tb\n".repeat(900)),
         "> **a** `b`\n\n".repeat(150),
         "**a *b* c** ".repeat(90),
+        format!("{}\n\nThe end.", "[".repeat(3_000)),
+        format!("{}\n\nThe end.", "_a ".repeat(3_000)),
+        format!("{} deep\n\nThe end.", "> ".repeat(400)),
+        "👨‍👩‍👧 ".repeat(700),
     ] {
         let all = check_reply(&reply).unwrap();
         assert!(!all.is_empty() && all.len() <= 6, "{} messages", all.len());

@@ -178,7 +178,10 @@ impl Machine {
             }
             Hook::PromptSubmitted { prompt } => self.submitted(now, prompt, turn),
             Hook::ToolStarting { call } => {
-                self.report([AgentEvent::Progress { turn, line: call.line() }]);
+                // The card says it better.
+                if !call.asks_a_person() {
+                    self.report([AgentEvent::Progress { turn, line: call.line() }]);
+                }
             }
             Hook::ToolEnded { call } => {
                 let over = self.requests.tool_ended(event.agent.as_deref(), call);

@@ -41,7 +41,7 @@ pub(super) enum Outcome {
 
 /// Carries out one prompt.
 pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) -> Outcome {
-    let task = prompt.strip_prefix(MARK).unwrap_or(prompt).trim();
+    let task = unmarked(prompt);
     let (verb, rest) = task.split_once(char::is_whitespace).unwrap_or((task, ""));
     match verb.to_lowercase().as_str() {
         "ask" => ask(stage, rest).await,
@@ -56,6 +56,10 @@ pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) 
     }
 }
 
+fn unmarked(prompt: &str) -> &str {
+    prompt.strip_prefix(MARK).unwrap_or(prompt).trim()
+}
+
 async fn work(stage: &mut Stage, task: &str, before: &[Said]) -> Outcome {
     stage.say("● I look around first.").await;
     stage.pause().await;
@@ -67,7 +71,9 @@ async fn work(stage: &mut Stage, task: &str, before: &[Said]) -> Outcome {
         Did::Stopped => return Outcome::Interrupted,
     };
     let earlier = match before.last() {
-        Some(last) => format!("\n\nBefore that you told me: “{}”", shortened(&last.prompt, 200)),
+        Some(last) => {
+            format!("\n\nBefore that you told me: “{}”", shortened(unmarked(&last.prompt), 200))
+        }
         None => String::new(),
     };
     Outcome::Finished(format!("Done: “{}”\n\n{did}{earlier}", shortened(task, 2000)))
@@ -211,7 +217,7 @@ fn long() -> String {
 
 fn recall(before: &[Said]) -> String {
     let lines: Vec<_> =
-        before.iter().map(|said| format!("- {}", shortened(&said.prompt, 300))).collect();
+        before.iter().map(|said| format!("- {}", shortened(unmarked(&said.prompt), 300))).collect();
     if lines.is_empty() { "Nothing was said before.".into() } else { lines.join("\n") }
 }
 

@@ -104,14 +104,27 @@ fn asked() -> Result<String, Failure> {
 
 fn not_reached(error: &LookError) -> Failure {
     let failure = match error {
-        LookError::Revoked => Failure::refused("revoked", error),
+        // It may never have been one.
+        LookError::Revoked => Failure::refused("revoked", "Telegram knows no bot with this token"),
         LookError::WrongAddress { .. }
         | LookError::Unreached { .. }
         | LookError::Gone
         | LookError::Refused(_)
         | LookError::Here(_) => Failure::outside(error),
     };
-    failure.hint(format!("{} Nothing was changed.", error.mend()))
+    let mend = match error {
+        LookError::Revoked => {
+            "Copy it whole; @BotFather shows it again: /mybots, the bot, API Token."
+        }
+        LookError::Unreached { .. } => {
+            "Look at this machine's network and at HTTPS_PROXY, then run this again."
+        }
+        LookError::WrongAddress { .. }
+        | LookError::Gone
+        | LookError::Refused(_)
+        | LookError::Here(_) => error.mend(),
+    };
+    failure.hint(format!("{mend} Nothing was changed."))
 }
 
 /// Whether one runs, and how it is started with the new settings.

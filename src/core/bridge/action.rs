@@ -56,6 +56,8 @@ pub enum Action {
     Interrupt {
         session: SessionId,
     },
+    /// Interrupt the turn of every session that works.
+    InterruptAll,
 }
 
 /// A text that is no action: not ours, or of another version.
@@ -78,6 +80,7 @@ impl fmt::Display for Action {
             Self::SendEdit { heard } => write!(f, "u:{heard}"),
             Self::Resume { session } => write!(f, "r:{session}"),
             Self::Interrupt { session } => write!(f, "i:{session}"),
+            Self::InterruptAll => f.write_str("i:all"),
         }
     }
 }
@@ -108,6 +111,7 @@ impl FromStr for Action {
             ["x", id] => Self::Drop { heard: heard(id)? },
             ["u", id] => Self::SendEdit { heard: heard(id)? },
             ["r", id] => Self::Resume { session: session(id)? },
+            ["i", "all"] => Self::InterruptAll,
             ["i", id] => Self::Interrupt { session: session(id)? },
             _ => return Err(bad()),
         })
@@ -137,6 +141,7 @@ mod tests {
             Action::SendEdit { heard },
             Action::Resume { session },
             Action::Interrupt { session },
+            Action::InterruptAll,
         ]
     }
 

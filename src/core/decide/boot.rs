@@ -3,12 +3,13 @@
 use super::{Effect, Work};
 use crate::{
     delivery::{DeliveryState, Tries},
-    state::Row,
+    state::{ChatRow, Row},
 };
 
 impl Work<'_> {
     pub(super) fn boot(&mut self) {
         self.keep_quiet();
+        self.hope_for_threads();
         self.settle_in_flight();
         for session in self.state.live().cloned().collect::<Vec<_>>() {
             self.show_thread(session.id);
@@ -20,6 +21,14 @@ impl Work<'_> {
                     after: session.last_seq,
                 },
             });
+        }
+    }
+
+    /// Nobody tells when threads of a person's own chat are switched on, so a start tries anew.
+    fn hope_for_threads(&mut self) {
+        let without = |row: &&ChatRow| row.room.is_direct() && row.threadless.is_some();
+        for row in self.state.chats.values().filter(without).cloned().collect::<Vec<_>>() {
+            self.put(Row::Chat(ChatRow { threadless: None, ..row }));
         }
     }
 
@@ -50,7 +59,10 @@ impl Work<'_> {
             .filter(|d| matches!(d.state, DeliveryState::InFlight { .. }));
         for mut delivery in flying.cloned().collect::<Vec<_>>() {
             let DeliveryState::InFlight { tries } = delivery.state else { continue };
-            delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);
+            // It may have been a call, and looking for it takes some.
+            let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
+            self.state.spent.entry(chat).or_default().push_back(self.now);
+            self.doubt(&mut delivery, tries);
             self.put(Row::Delivery(delivery));
         }
     }

@@ -78,35 +78,59 @@ fn is_free(what: &Outgoing) -> bool {
     }
 }
 
-/// Something that was tried already and waits for its next try. Those of its rank stay behind it, so
-/// that an answer in parts is never read out of order.
+/// Something that was tried already, and holds others back.
 pub(super) struct TriedBefore {
     chat: (BridgeName, ChatId),
     rank: Rank,
     number: u64,
-    until: Timestamp,
+    until: Option<Timestamp>,
+    /// Nobody knows whether it arrived.
+    doubtful: bool,
 }
 
 impl TriedBefore {
+    /// While it is in doubt nothing else goes into its chat: what is found there next must be it, or
+    /// nothing. Otherwise those of its rank stay behind it, so that an answer in parts is never read
+    /// out of order.
     fn is_before(&self, other: &Delivery) -> bool {
-        self.chat.0 == other.to.bridge
-            && self.chat.1 == other.to.chat
-            && self.rank == other.rank
-            && self.number < other.number
+        if self.chat.0 != other.to.bridge || self.chat.1 != other.to.chat {
+            return false;
+        }
+        if self.number == other.number || matches!(other.what, Outgoing::Thread { .. }) {
+            return false; // it may be what waits for its thread
+        }
+        let first = self.number < other.number;
+        match (self.doubtful, is_doubtful(other)) {
+            (true, false) => true,
+            (true, true) => first,
+            (false, true) => false,
+            (false, false) => first && self.rank == other.rank,
+        }
     }
 
-    /// Whether it still waits, and `other` is behind it.
+    /// Whether `other` stays behind it now.
     pub(super) fn goes_before(&self, other: &Delivery, now: Timestamp) -> bool {
-        self.until > now && self.is_before(other)
+        (self.doubtful || self.until.is_some_and(|until| until > now)) && self.is_before(other)
+    }
+}
+
+fn is_doubtful(delivery: &Delivery) -> bool {
+    match delivery.state {
+        DeliveryState::Due { tries, .. } => tries.doubtful > 0,
+        DeliveryState::InFlight { .. }
+        | DeliveryState::Sent { .. }
+        | DeliveryState::Failed { .. }
+        | DeliveryState::Replaced => false,
     }
 }
 
 impl State {
     pub(super) fn tried_before(&self) -> Vec<TriedBefore> {
         let tried = |d: &Delivery| match d.state {
-            DeliveryState::Due { not_before: Some(until), tries } if tries.made > 0 => {
+            DeliveryState::Due { not_before: until, tries } if tries.made > 0 => {
                 let chat = (d.to.bridge.clone(), d.to.chat.clone());
-                Some(TriedBefore { chat, rank: d.rank, number: d.number, until })
+                let doubtful = tries.doubtful > 0;
+                Some(TriedBefore { chat, rank: d.rank, number: d.number, until, doubtful })
             }
             DeliveryState::Due { .. }
             | DeliveryState::InFlight { .. }
@@ -122,13 +146,15 @@ impl State {
         if is_free(&delivery.what) {
             return None;
         }
+        // All others wait for what is in doubt, so it waits for none.
+        let rank = if is_doubtful(delivery) { Rank::Gate } else { delivery.rank };
         let budget = self.limits_of(&delivery.to.bridge, &delivery.to.chat).budget?;
         let spent = self.spent.get(&(delivery.to.bridge.clone(), delivery.to.chat.clone()))?;
         let free = |(calls, window): (usize, Duration)| {
             let oldest = spent.get(spent.len().checked_sub(calls)?)?;
             Some(*oldest + TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX))
         };
-        bounds(budget, delivery.rank).into_iter().flatten().filter_map(free).max()
+        bounds(budget, rank).into_iter().flatten().filter_map(free).max()
     }
 
     /// Whether its chat takes nothing.

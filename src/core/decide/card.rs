@@ -105,7 +105,7 @@ pub(super) fn buttons(gate: &Gate) -> Vec<Button> {
                 vec![deny("Deny"), button("Approve", Weight::Go, Action::Allow { gate: id })];
             if *can_remember {
                 all.push(button(
-                    "For this session",
+                    "Approve for this session",
                     Weight::Plain,
                     Action::AllowForSession { gate: id },
                 ));
@@ -113,13 +113,13 @@ pub(super) fn buttons(gate: &Gate) -> Vec<Button> {
             all
         }
         Asked::Plan { .. } => vec![
+            deny("Keep planning"),
+            button("Approve", Weight::Go, Action::Allow { gate: id }),
             button(
                 "Approve, and accept its edits",
-                Weight::Go,
+                Weight::Plain,
                 Action::AllowWithEdits { gate: id },
             ),
-            button("Approve", Weight::Plain, Action::Allow { gate: id }),
-            deny("Keep planning"),
         ],
         Asked::Questions { questions } => questions
             .iter()

@@ -57,7 +57,7 @@ impl Work<'_> {
                 return self.slash_on_sessions(message, scope, name, arguments);
             }
         };
-        let text = result.unwrap_or_else(|refusal| Rich::plain(refusal.sentence()));
+        let text = result.unwrap_or_else(|refusal| Rich::plain(refusal.in_a_chat()));
         self.say_post(message, show::note(Level::Note, text, vec![]));
         HeardOutcome::Handled
     }
@@ -73,7 +73,7 @@ impl Work<'_> {
             (Some(named), _) => match self.named(named.trim_matches(['[', ']'])) {
                 Ok(id) => vec![id],
                 Err(refusal) => {
-                    self.say_here(message, &refusal.sentence());
+                    self.say_here(message, &refusal.in_a_chat());
                     return HeardOutcome::Handled;
                 }
             },
@@ -88,7 +88,11 @@ impl Work<'_> {
             (None, [_, ..])
                 if matches!(name, Name::End | Name::Kill) && message.addressed == Addressed::No =>
             {
-                let words = format!("Which one? Write it with its name.\n{}", self.board());
+                let words = format!(
+                    "Which one? Write it with its name: /{} {}",
+                    name.word(),
+                    self.session_name(scope[0])
+                );
                 self.say_here(message, &words);
                 return HeardOutcome::Handled;
             }
@@ -96,7 +100,7 @@ impl Work<'_> {
         };
         for id in targets {
             if let Err(refusal) = self.slash_on(message, id, name) {
-                self.say_here(message, &refusal.sentence());
+                self.say_here(message, &refusal.in_a_chat());
             }
         }
         HeardOutcome::Handled
@@ -115,13 +119,7 @@ impl Work<'_> {
             return Err(Refusal::NotLive { name });
         }
         match name {
-            Name::Stop => {
-                self.interrupt(id);
-                self.mark(
-                    &message.receipt(vec![]),
-                    Mark::Stored { targets: vec![], words: Some(format!("stopping {session}")) },
-                );
-            }
+            Name::Stop => self.interrupt(id),
             Name::End => drop(self.end(&session, &message.human, OrderKind::End)?),
             Name::Kill => drop(self.end(&session, &message.human, OrderKind::Kill)?),
             Name::Resume => self.resume(id)?,
@@ -134,38 +132,53 @@ impl Work<'_> {
             Name::Help | Name::Sessions | Name::Status | Name::Waiting | Name::New | Name::File => {
             }
         }
-        let verb = match name {
-            Name::End => "ending",
-            Name::Kill => "killing",
-            Name::Resume => "resuming",
+        let receipt = message.receipt(vec![]);
+        match name {
+            // What comes of it is told when it has.
+            Name::Stop | Name::End | Name::Kill => {
+                self.mark(&receipt, Mark::Stored { targets: vec![], words: None });
+            }
+            Name::Resume => self.mark_done(&receipt, format!("{session} goes on.")),
             Name::Help
             | Name::Sessions
             | Name::Status
             | Name::Waiting
             | Name::New
-            | Name::Stop
             | Name::Focus
             | Name::Diff
             | Name::Transcript
             | Name::File
-            | Name::Screen => return Ok(()),
-        };
-        let words = Some(format!("{verb} {session}"));
-        self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words });
+            | Name::Screen => {}
+        }
         Ok(())
     }
 
     /// Which session a command is for; to stop one, a tap is enough.
     fn ask_which(&mut self, message: &Message, name: Name, live: &[SessionId]) -> HeardOutcome {
-        let words = format!("Which one? Write it with its name, or [all].\n{}", self.board());
+        let names: Vec<_> = live.iter().map(|id| self.session_name(*id)).collect();
+        let words = match names.first() {
+            Some(first) => {
+                format!("Which one? /{} {first}. These run: {}", name.word(), names.join(", "))
+            }
+            None => "No session runs. /new NAME starts one.".into(),
+        };
         let stop = |id: &SessionId| Button {
             label: format!("Stop {}", self.session_name(*id)),
             detail: None,
             weight: Weight::Plain,
             action: Action::Interrupt { session: *id },
         };
-        let buttons =
-            if name == Name::Stop { live.iter().take(OFFERED).map(stop).collect() } else { vec![] };
+        let all = Button {
+            label: "Stop all".into(),
+            detail: None,
+            weight: Weight::Plain,
+            action: Action::InterruptAll,
+        };
+        let buttons = if name == Name::Stop && !live.is_empty() {
+            live.iter().take(OFFERED).map(stop).chain([all]).collect()
+        } else {
+            vec![]
+        };
         self.say_post(message, show::note(Level::Note, Rich::plain(words), buttons));
         HeardOutcome::Handled
     }
@@ -197,6 +210,11 @@ impl Work<'_> {
     /// `/new NAME [in PROJECT] [with AGENT] [TEXT]`.
     fn slash_new(&mut self, message: &Message, arguments: &str) -> Result<String, Refusal> {
         let (name, rest) = arguments.split_once(char::is_whitespace).unwrap_or((arguments, ""));
+        if name.is_empty() {
+            return Ok(
+                "Give it a name: /new NAME what to do. Such as /new docs read the guide".into()
+            );
+        }
         let (project, rest) = self.named_by("in", rest, &self.project_names())?;
         let (agent, rest) = self.named_by("with", rest, &self.agent_names())?;
         let start = Start {
@@ -273,12 +291,11 @@ impl Work<'_> {
 
     fn board(&self) -> String {
         let live: Vec<_> = self.state.live().map(|s| self.status_line(s.id)).collect();
-        let mut lines = if live.is_empty() {
-            vec!["No session runs. /new NAME starts one.".into()]
-        } else {
-            live
-        };
-        lines.push(self.waiting_list());
+        let mut lines = vec![self.waiting_list()];
+        if live.is_empty() {
+            lines.push("No session runs. /new NAME starts one.".into());
+        }
+        lines.extend(live);
         lines.extend(self.bridge_lines());
         if !self.state.failed.is_empty() {
             lines.push(format!(
@@ -294,14 +311,16 @@ impl Work<'_> {
         let line = |view: crate::command::BridgeView| {
             let heard = match (view.heard, view.trouble) {
                 (_, Some(trouble)) => trouble,
-                (Some(at), None) => format!("heard {} ago", show::span(at, self.now)),
+                (Some(at), None) => format!("{} ago", show::span(at, self.now)),
                 (None, None) => return None,
             };
             let waits = match view.pending {
                 0 => String::new(),
                 pending => format!(", {pending} on the way"),
             };
-            Some(format!("{} {heard}{waits}", view.name))
+            let mut name = view.name.to_string();
+            name.get_mut(..1).map(str::make_ascii_uppercase);
+            Some(format!("{name} {heard}{waits}"))
         };
         self.state.bridge_views().into_iter().filter_map(line).collect()
     }
@@ -314,12 +333,8 @@ impl Work<'_> {
         }
         let line = |gate: &&crate::gate::Gate| {
             let age = show::span(gate.opened, self.now);
-            format!(
-                "{} {} {} ({age})",
-                gate.code,
-                self.session_name(gate.session),
-                gate.shown.title
-            )
+            let name = self.session_name(gate.session);
+            format!("◆ {name} {}, {age}: {}", gate.shown.title, gate.code)
         };
         open.iter().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -327,7 +342,9 @@ impl Work<'_> {
 
 fn help() -> Rich {
     let mut text = Rich::plain(
-        "Write [NAME] text to a session, or text alone in its thread. //command is the agent's own command.\n",
+        "[docs] run the tests: goes to the session docs. In its topic no name is needed, nor in a reply.\n\
+         yes, no, deny: why, 2, or your own words: answers what waits, as do the buttons.\n\
+         //compact: the agent's own /compact.\n\n",
     );
     for (word, _, about) in slash::COMMANDS.iter().filter(|(word, ..)| *word != "start") {
         text.push(&format!("/{word}"), Some(Style::Code));

@@ -169,9 +169,20 @@ impl Work<'_> {
             ));
         };
         if self.state.rules.people.get(&who.human).is_none_or(|p| p.role < Role::Approver) {
+            let about = About {
+                session: Some(gate.session),
+                gate: Some(gate.id),
+                human: Some(who.human.clone()),
+            };
+            self.journal("answer_refused", about, json!({ "code": gate.code, "via": who.via }));
+            let mut may: Vec<_> = self.state.rules.people.values().collect();
+            may.retain(|person| person.role >= Role::Approver);
+            may.sort_by(|a, b| a.name.cmp(&b.name));
+            let may: Vec<_> = may.into_iter().map(|person| person.name.as_str()).collect();
             return Err(Refusal::AlreadyDecided(format!(
-                "{} may not answer this.",
-                self.state.name_of(&who.human)
+                "{} may not answer this. {} may.",
+                self.state.name_of(&who.human),
+                may.join(", ")
             )));
         }
         self.refuse_if_over(&gate)?;
@@ -324,16 +335,20 @@ impl Work<'_> {
         message: &crate::prompt::PromptMessage,
         result: &Result<String, Refusal>,
     ) {
-        let mark = match result {
-            Ok(words) => Mark::Stored { targets: Vec::new(), words: Some(words.clone()) },
-            Err(refusal) => Mark::NotTaken { why: refusal.sentence() },
-        };
-        self.mark(message, mark);
+        match result {
+            Ok(words) => self.mark_done(message, words.clone()),
+            Err(refusal) => self.mark(message, Mark::NotTaken { why: refusal.in_a_chat() }),
+        }
     }
 
     /// The list of what waits, when an answer could mean several.
     pub(super) fn list_gates(&mut self, place: &crate::bridge::Place, gates: &[GateId]) {
-        let mut text = Rich::plain("More than one thing waits. Which one? Nothing was decided.\n");
+        let which = if gates.len() == 1 {
+            "One thing waits."
+        } else {
+            "More than one thing waits. Which one?"
+        };
+        let mut text = Rich::plain(format!("{which} Nothing was decided.\n"));
         for gate in gates.iter().filter_map(|id| self.state.gates.get(id)) {
             let name = self
                 .state

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::{Work, gates::Who, given::Given, outbox::target_of, show};
+use super::{Work, gates::Who, given::Given, outbox::target_of, route::with_file, show};
 use crate::{
     Timestamp,
     agent::PromptForm,
@@ -12,6 +12,8 @@ use crate::{
     delivery::{Rank, Shown},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId},
     prompt::{PromptMessage, PromptState},
+    route::{Address, Target as Named},
+    session::Life,
     state::{Facts, HeardOutcome, HeardRow, Role, Row},
     text::Rich,
 };
@@ -46,6 +48,8 @@ pub(super) struct Message {
     /// What it answers, when the person said so.
     pub reply_session: Option<SessionId>,
     pub reply_gate: Option<GateId>,
+    /// It answers a message that is neither a card nor of any session.
+    pub reply_elsewhere: bool,
     pub forwarded: bool,
     /// When it was written, as far as the service knows.
     pub sent: Timestamp,
@@ -88,6 +92,13 @@ impl Work<'_> {
                 .place_known(&heard, &human)
                 .unwrap_or_else(|| self.heard_from(id, human, &heard, facts)),
         };
+        let files = match heard.what {
+            HeardKind::Text { files, .. } if outcome != HeardOutcome::Stranger => files,
+            HeardKind::Text { .. }
+            | HeardKind::Edited { .. }
+            | HeardKind::Tap { .. }
+            | HeardKind::Reaction { .. } => Vec::new(),
+        };
         self.put(Row::Heard(HeardRow {
             id,
             bridge: heard.place.bridge.clone(),
@@ -96,6 +107,7 @@ impl Work<'_> {
             message,
             sent: heard.at,
             received: self.now,
+            files,
             outcome,
         }));
     }
@@ -110,8 +122,8 @@ impl Work<'_> {
         let role = self.state.rules.people.get(&human).map_or(Role::Viewer, |person| person.role);
         let via = via_words(&heard.place.bridge);
         match &heard.what {
-            HeardKind::Text { message, text, origin, files, .. } => {
-                let age = Some(self.now - heard.at).filter(|age| *age > STALE);
+            HeardKind::Text { message, text, origin, files, reply_to } => {
+                let age = self.long_ago(heard.at);
                 let message = Message {
                     heard: id,
                     human,
@@ -122,6 +134,9 @@ impl Work<'_> {
                     files: files.clone(),
                     reply_session: facts.session,
                     reply_gate: facts.gate,
+                    reply_elsewhere: reply_to.is_some()
+                        && facts.gate.is_none()
+                        && facts.session.is_none(),
                     sent: heard.at,
                     addressed: if heard.place.thread.is_some() {
                         Addressed::Yes
@@ -140,7 +155,7 @@ impl Work<'_> {
                 }
                 self.text(message)
             }
-            HeardKind::Edited { text, .. } => self.edited(id, &human, &heard.place, text, facts),
+            HeardKind::Edited { text, .. } => self.edited(id, &human, heard, text, facts),
             HeardKind::Tap { action, .. } => {
                 let notice = if role < Role::Talker {
                     "You may look, not answer.".into()
@@ -155,6 +170,11 @@ impl Work<'_> {
                 HeardOutcome::Handled
             }
         }
+    }
+
+    /// How long ago that was, when it is long.
+    fn long_ago(&self, at: Timestamp) -> Option<TimeDelta> {
+        Some(self.now - at).filter(|age| *age > STALE)
     }
 
     fn reaction(&mut self, emoji: &str, gate: Option<GateId>, who: &Who) {
@@ -226,7 +246,22 @@ impl Work<'_> {
                 self.interrupt(*session);
                 format!("Stopping {}; its context is kept.", self.session_name(*session))
             }
+            Action::InterruptAll => self.interrupt_all(),
         }
+    }
+
+    fn interrupt_all(&mut self) -> String {
+        let works =
+            |session: &&crate::session::Session| matches!(session.life, Life::Working { .. });
+        let working: Vec<_> = self.state.live().filter(works).map(|session| session.id).collect();
+        if working.is_empty() {
+            return "Nothing works. Nothing was stopped.".into();
+        }
+        for session in &working {
+            self.interrupt(*session);
+        }
+        let names: Vec<_> = working.iter().map(|id| self.session_name(*id)).collect();
+        format!("Stopping {}; their context is kept.", names.join(", "))
     }
 
     /// A kept message goes to the session a person chose.
@@ -302,10 +337,11 @@ impl Work<'_> {
         &mut self,
         id: HeardId,
         by: &HumanId,
-        place: &Place,
+        heard: &Heard,
         text: &str,
         facts: Facts,
     ) -> HeardOutcome {
+        let place = &heard.place;
         let Some(original) = facts.heard else { return HeardOutcome::Handled };
         let receipt = original.message.clone().map(|message| PromptMessage {
             heard: original.id,
@@ -317,7 +353,7 @@ impl Work<'_> {
             if let (HeardOutcome::Kept { kept }, Some(message)) =
                 (&original.outcome, &original.message)
             {
-                return self.edited_kept(&original, kept, message.clone(), text);
+                return self.edited_kept(&original, kept, message.clone(), (text, heard.at));
             }
             return HeardOutcome::Handled;
         };
@@ -325,10 +361,23 @@ impl Work<'_> {
             self.state.prompts.values().filter(|p| prompts.contains(&p.id)).cloned().collect();
         let untouched = waiting.len() == prompts.len()
             && waiting.iter().all(|p| p.state == PromptState::Queued);
+        if untouched
+            && let Some(message) = &original.message
+            && self.is_for_others(text, sessions)
+        {
+            for mut prompt in waiting {
+                let why = "it was edited to go elsewhere".into();
+                prompt.state = PromptState::Refused { why, at: self.now };
+                self.put(Row::Prompt(prompt));
+            }
+            let (id, text) = (message.clone(), (text, heard.at));
+            return self.routed_anew(&original, by, id, text);
+        }
         let new_text = self.without_address(text);
         if untouched && !new_text.trim().is_empty() {
+            let whole = original.files.iter().fold(new_text, with_file);
             for mut prompt in waiting {
-                prompt.text.clone_from(&new_text);
+                prompt.text.clone_from(&whole);
                 self.put(Row::Prompt(prompt));
             }
             if let Some(mut receipt) = receipt {
@@ -382,23 +431,47 @@ impl Work<'_> {
         original: &HeardRow,
         kept: &Kept,
         id: MessageId,
-        text: &str,
+        text: (&str, Timestamp),
     ) -> HeardOutcome {
         self.close_question(kept.asked, &kept.place, "You changed the message.");
+        self.routed_anew(original, &kept.by, id, text)
+    }
+
+    /// Whether an address stands before the text that names others than these.
+    fn is_for_others(&self, text: &str, sessions: &[SessionId]) -> bool {
+        let Address::To { targets, .. } = self.address(text) else { return false };
+        let is_one_of_them = |target: &Named| match target {
+            Named::Name(name) => {
+                self.state.session_named(name).is_some_and(|s| sessions.contains(&s.id))
+            }
+            Named::Group(_) | Named::All => true,
+        };
+        !targets.iter().all(is_one_of_them)
+    }
+
+    /// As if it had been written so from the beginning.
+    fn routed_anew(
+        &mut self,
+        original: &HeardRow,
+        by: &HumanId,
+        id: MessageId,
+        (text, edited): (&str, Timestamp),
+    ) -> HeardOutcome {
         let message = Message {
             heard: original.id,
-            human: kept.by.clone(),
-            via: original.place.bridge.to_string(),
+            human: by.clone(),
+            via: via_words(&original.place.bridge),
             place: original.place.clone(),
             id,
             text: text.into(),
-            files: Vec::new(),
+            files: original.files.clone(),
             reply_session: None,
             reply_gate: None,
-            sent: self.now,
+            reply_elsewhere: false,
+            sent: edited,
             addressed: Addressed::No,
             forwarded: false,
-            age: None,
+            age: self.long_ago(edited),
         };
         let outcome = self.text(message);
         self.put(Row::Heard(HeardRow { outcome, ..original.clone() }));
@@ -407,7 +480,7 @@ impl Work<'_> {
 }
 
 fn words_of(result: Result<String, Refusal>) -> String {
-    result.unwrap_or_else(|refusal| refusal.sentence())
+    result.unwrap_or_else(|refusal| refusal.in_a_chat())
 }
 
 /// Where an answer came from, as cards say it.

@@ -18,6 +18,9 @@ const DEAF: TimeDelta = TimeDelta::seconds(45);
 
 impl Work<'_> {
     pub(super) fn noted(&mut self, bridge: &BridgeName, noted: Noted) {
+        if !self.concerns_us(bridge, &noted) {
+            return;
+        }
         let detail = json!({ "bridge": bridge, "what": noted });
         self.journal("service_noted", About::default(), detail);
         match noted {
@@ -35,6 +38,7 @@ impl Work<'_> {
             Noted::Moved { from, to } => self.chat_moved(bridge, &from, &to),
             Noted::Open { chat, room } => {
                 if let Some(row) = self.known_chat(bridge, &chat) {
+                    let row = ChatRow { threadless: None, ..row };
                     self.chat_is(&row, room, ChatState::Open);
                 }
             }
@@ -46,6 +50,17 @@ impl Work<'_> {
                 );
                 self.tell_everywhere(Level::Note, &words);
             }
+        }
+    }
+
+    /// Whatever strangers do with their own groups leaves no trace.
+    fn concerns_us(&self, bridge: &BridgeName, noted: &Noted) -> bool {
+        match noted {
+            Noted::Back { .. } | Noted::Unread { .. } => true,
+            Noted::Moved { from: chat, .. }
+            | Noted::Open { chat, .. }
+            | Noted::Shut { chat, .. }
+            | Noted::ThreadGone { chat, .. } => self.known_chat(bridge, chat).is_some(),
         }
     }
 

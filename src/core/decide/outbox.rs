@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::{Effect, Work};
 use crate::{
     Timestamp,
-    bridge::{Body, Card, CardState, Place, Post, Progress, Say, SessionLook},
+    bridge::{Body, Card, CardState, Mark, Place, Post, Progress, Say, SessionLook},
     delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Shown, Spot, Target, Tries},
     id::{DeliveryId, SessionId},
     prompt::PromptMessage,
@@ -19,6 +19,9 @@ const SLOWEST_PROGRESS: i32 = 4;
 
 /// An agent takes an answer within moments, and then one change of the card says both.
 const SOON_TAKEN: TimeDelta = TimeDelta::milliseconds(1_500);
+
+/// What is over sooner is not worth a message that says it waits.
+const WORDS_AFTER: TimeDelta = TimeDelta::seconds(4);
 
 /// A delivery before it has an id.
 pub(super) struct Draft {
@@ -123,14 +126,64 @@ impl Work<'_> {
         Some(self.state.changed.get(&of).map_or(self.now + least, |at| *at + apart))
     }
 
-    pub(super) fn mark(&mut self, message: &PromptMessage, mark: crate::bridge::Mark) {
+    /// Shows on the person's own message what became of it.
+    pub(super) fn mark(&mut self, message: &PromptMessage, mark: Mark) {
+        let words = Some(NewestOf::Words { heard: message.heard });
+        let outdated = self
+            .state
+            .deliveries
+            .values()
+            .filter(|d| d.newest == words && matches!(d.state, DeliveryState::Due { .. }));
+        for mut old in outdated.cloned().collect::<Vec<_>>() {
+            old.state = DeliveryState::Replaced;
+            self.put(Row::Delivery(old));
+        }
+        self.mark_as(message, mark, NewestOf::Receipt { heard: message.heard }, None);
+    }
+
+    /// It is stored, and perhaps waits. Where calls are counted, words about that come only if they
+    /// still hold after a while.
+    pub(super) fn mark_stored_as(&mut self, message: &PromptMessage, words: Option<String>) {
+        let (heard, targets) = (message.heard, message.targets.clone());
+        if words.is_none() || !self.counts_calls(&message.place) {
+            return self.mark(message, Mark::Stored { targets, words });
+        }
+        let brief = Mark::Stored { targets: targets.clone(), words: None };
+        self.mark_as(message, brief, NewestOf::Receipt { heard }, None);
+        let mark = Mark::Stored { targets, words };
+        let later = Some(self.now + WORDS_AFTER);
+        self.mark_as(message, mark, NewestOf::Words { heard }, later);
+    }
+
+    /// It did what it says: `words`, and a sign alone where calls are counted, since what it did is
+    /// seen there anyway.
+    pub(super) fn mark_done(&mut self, message: &PromptMessage, words: String) {
+        let mark = if self.counts_calls(&message.place) {
+            Mark::Taken { targets: Vec::new(), at: self.now }
+        } else {
+            Mark::Stored { targets: Vec::new(), words: Some(words) }
+        };
+        self.mark(message, mark);
+    }
+
+    fn counts_calls(&self, place: &Place) -> bool {
+        self.state.limits_of(&place.bridge, &place.chat).budget.is_some()
+    }
+
+    fn mark_as(
+        &mut self,
+        message: &PromptMessage,
+        mark: Mark,
+        newest: NewestOf,
+        not_before: Option<Timestamp>,
+    ) {
         self.deliver(Draft {
             to: target_of(&message.place),
             what: Outgoing::Mark { message: message.id.clone(), mark },
             rank: Rank::Note,
             session: None,
-            newest: Some(NewestOf::Receipt { heard: message.heard }),
-            not_before: None,
+            newest: Some(newest),
+            not_before,
         });
     }
 

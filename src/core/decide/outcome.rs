@@ -45,7 +45,7 @@ impl Work<'_> {
                     DeliveryState::Due { not_before: Some(until), tries: tries.refused() };
             }
             Err(SayError::InDoubt) => {
-                delivery.state = self.doubtful(&mut delivery.what, &delivery.to, tries);
+                self.doubt(&mut delivery, tries);
             }
             Err(SayError::Never { reason }) => {
                 delivery.state = DeliveryState::Failed { why: reason.clone(), at: self.now };
@@ -108,8 +108,8 @@ impl Work<'_> {
         let key = (bridge.clone(), chat.clone());
         if let Some(row) = self.state.chats.get(&key).filter(|row| row.room.has_threads()).cloned()
         {
-            let room = row.room.without_threads();
-            self.put(Row::Chat(ChatRow { room, ..row }));
+            let (room, why) = (row.room.without_threads(), Some(reason.to_owned()));
+            self.put(Row::Chat(ChatRow { room, threadless: why, ..row }));
             let words = format!(
                 "No topic can be made here: {reason}. Until that is mended, each message names its session; write [NAME] text to one."
             );
@@ -212,12 +212,13 @@ impl Work<'_> {
 
     /// Nobody knows whether the service took it. Where the service drops a double it is simply
     /// said again; elsewhere once more, marked, and never a third time.
-    pub(super) fn doubtful(&self, what: &mut Outgoing, to: &Target, tries: Tries) -> DeliveryState {
+    pub(super) fn doubt(&mut self, delivery: &mut Delivery, tries: Tries) {
+        let (what, to) = (&mut delivery.what, &delivery.to);
         let again = DeliveryState::Due {
             not_before: Some(self.now + AFTER_DOUBT),
             tries: tries.in_doubt(),
         };
-        match self.state.limits_of(&to.bridge, &to.chat).repeats {
+        delivery.state = match self.state.limits_of(&to.bridge, &to.chat).repeats {
             Repeats::DroppedByService => again,
             // Saying these twice changes nothing: two cards still are one question.
             Repeats::Shown if may_repeat(what) && tries.doubtful < LAST_TRY => again,
@@ -229,11 +230,14 @@ impl Work<'_> {
                 }
                 again
             }
-            Repeats::Shown => DeliveryState::Failed {
-                why: "it is not known whether it arrived".into(),
-                at: self.now,
-            },
-        }
+            Repeats::Shown => {
+                let why = "it is not known whether it arrived".to_owned();
+                if delivery.rank != Rank::Progress {
+                    self.failed(delivery, &why);
+                }
+                DeliveryState::Failed { why, at: self.now }
+            }
+        };
     }
 
     fn failed(&mut self, delivery: &Delivery, reason: &str) {

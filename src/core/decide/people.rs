@@ -33,6 +33,9 @@ const STRANGER_FORGOTTEN: TimeDelta = TimeDelta::days(1);
 /// What a stranger does right after the first try belongs to the same note.
 const STRANGER_NOTE_AFTER: TimeDelta = TimeDelta::minutes(5);
 
+/// Codes of one stranger that are answered in a day though none is open.
+const CODES_ANSWERED: u32 = 10;
+
 /// Strangers counted apart. More at a time is an attack, of which one note says enough.
 const STRANGERS: usize = 20;
 
@@ -166,7 +169,7 @@ impl Work<'_> {
         }
         known.answered = true;
         let words = "This is somebody's own assistant, and it does not know you. If it is yours, \
-            run `vigie pair` at the desk and send the code here.";
+            run vigie pair at the desk and send the code here.";
         let post = show::note(Level::Note, Rich::plain(words), vec![]);
         self.post_to_place(&heard.place, None, post);
     }
@@ -241,7 +244,7 @@ impl Work<'_> {
                 if matches!(heard.what, HeardKind::Text { .. })
                     && self.is_new(&key.0, key.1.as_str())
                 {
-                    let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run `vigie pair` at the desk and send /pair and the code here.";
+                    let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send /pair and the code here.";
                     self.post_to_place(
                         &heard.place,
                         None,
@@ -262,6 +265,7 @@ impl Work<'_> {
 
     /// Brings a chat's row up to date, and tells it what it missed when it opens again.
     pub(super) fn chat_is(&mut self, row: &ChatRow, room: crate::bridge::Room, state: ChatState) {
+        let room = if row.threadless.is_some() { room.without_threads() } else { room };
         let reopened = state == ChatState::Open && row.state != ChatState::Open;
         if row.room == room && row.state == state {
             return;
@@ -269,11 +273,12 @@ impl Work<'_> {
         let row = ChatRow { room, state, ..row.clone() };
         self.put(Row::Chat(row.clone()));
         if reopened || row.room.has_threads() {
-            self.bring_up_to_date(&row, reopened);
+            self.bring_up_to_date(&row);
         }
     }
 
-    fn bring_up_to_date(&mut self, row: &ChatRow, cards: bool) {
+    /// Its threads are made, and what waits is asked in them.
+    fn bring_up_to_date(&mut self, row: &ChatRow) {
         let chat = Chat { bridge: row.bridge.clone(), chat: row.chat.clone(), room: row.room };
         if !self.state.hearing().contains(&chat) {
             return;
@@ -281,9 +286,7 @@ impl Work<'_> {
         for session in self.state.live().map(|s| s.id).collect::<Vec<_>>() {
             self.show_thread_in(&chat, session);
         }
-        if cards {
-            self.ask_again_in(&chat);
-        }
+        self.ask_again_in(&chat);
     }
 
     fn open_chat(&mut self, heard: &Heard, human: &HumanId) {
@@ -293,6 +296,7 @@ impl Work<'_> {
             room: heard.room,
             by: human.clone(),
             state: ChatState::Open,
+            threadless: None,
         };
         self.put(Row::Chat(row.clone()));
         self.journal(
@@ -300,7 +304,7 @@ impl Work<'_> {
             About { human: Some(human.clone()), ..About::default() },
             json!({ "bridge": row.bridge, "chat": row.chat, "room": row.room }),
         );
-        self.bring_up_to_date(&row, true);
+        self.bring_up_to_date(&row);
     }
 
     /// Whether the message is a code, right or wrong. `None`: it is something else.
@@ -311,10 +315,10 @@ impl Work<'_> {
         let typed = Typed::read(text)?;
         self.forget_old_codes();
         if self.state.pairings.is_empty() {
-            if typed.asked == Asked::Plainly || known.is_none() {
+            if !self.answers_codes(heard, typed.asked, known) {
                 return None;
             }
-            let words = "No code is open. Run `vigie pair` at the desk for a new one; it is good for ten minutes.";
+            let words = "No code is open. Run vigie pair at the desk for a new one; it is good for ten minutes.";
             self.post_to_place(
                 &heard.place,
                 None,
@@ -350,7 +354,22 @@ impl Work<'_> {
         Some(HeardOutcome::Handled)
     }
 
+    /// Whether somebody who types a code while none is open hears so: people we know when they ask
+    /// in so many words, others a few times a day.
+    fn answers_codes(&mut self, heard: &Heard, asked: Asked, known: Option<&HumanId>) -> bool {
+        if known.is_some() {
+            return asked == Asked::ByCommand;
+        }
+        self.is_new(&heard.place.bridge, &heard.from);
+        let key = (heard.place.bridge.clone(), heard.from.clone());
+        let tries = self.state.strangers.get(&key).map(|known| known.tries);
+        heard.room.is_direct() && tries.is_some_and(|tries| tries <= CODES_ANSWERED)
+    }
+
     fn wrong_code(&mut self, heard: &Heard) -> HeardOutcome {
+        if self.state.human_of(&heard.place.bridge, &heard.from).is_none() {
+            self.is_new(&heard.place.bridge, &heard.from); // the owners hear of it
+        }
         for open in &mut self.state.pairings {
             open.tries_left = open.tries_left.saturating_sub(1);
         }
@@ -358,9 +377,9 @@ impl Work<'_> {
         self.journal("pairing_code_wrong", About::default(), detail);
         self.forget_old_codes();
         let words = if self.state.pairings.is_empty() {
-            "That code is wrong, and after too many wrong ones none is open any more. Run `vigie pair` at the desk again."
+            "That code is wrong, and after too many wrong ones none is open any more. Run vigie pair at the desk again."
         } else {
-            "That code is wrong. It stands at the desk, where `vigie pair` was run."
+            "That code is wrong. The right one stands at the desk, below vigie up or vigie pair."
         };
         self.post_to_place(&heard.place, None, show::note(Level::Note, Rich::plain(words), vec![]));
         HeardOutcome::Handled
@@ -484,11 +503,13 @@ impl State {
             .into_iter()
             .map(|name| {
                 let known = self.health.get(&name);
-                let shut = self.chats.values().find_map(|row| match &row.state {
-                    ChatState::Shut { reason, .. } if row.bridge == name => {
+                let mut chats = self.chats.values().filter(|row| row.bridge == name);
+                let shut = chats.find_map(|row| match (&row.state, &row.threadless) {
+                    (ChatState::Shut { reason, .. }, _) => {
                         Some(format!("chat {}: {reason}", row.chat))
                     }
-                    ChatState::Shut { .. } | ChatState::Open | ChatState::Left => None,
+                    (ChatState::Open, Some(why)) => Some(format!("chat {}: {why}", row.chat)),
+                    (ChatState::Open, None) | (ChatState::Left, _) => None,
                 });
                 BridgeView {
                     heard: known.and_then(|hearing| hearing.health.heard),

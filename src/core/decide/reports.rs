@@ -32,7 +32,10 @@ pub(super) fn next_late_progress(state: &State) -> Option<Timestamp> {
 
 fn unshown(state: &State) -> impl Iterator<Item = (SessionId, Timestamp)> {
     let turns = state.live().filter_map(|session| Some((session.id, session.turn.as_ref()?)));
-    turns.filter(|(_, turn)| turn.shown.is_empty()).map(|(id, turn)| (id, turn.since))
+    // A card says already what a turn does that waits for an answer.
+    turns
+        .filter(|(id, turn)| turn.shown.is_empty() && state.open_gates_of(*id).next().is_none())
+        .map(|(id, turn)| (id, turn.since))
 }
 
 /// Prompts whose late receipt is still understood.
@@ -169,18 +172,16 @@ impl Work<'_> {
             .map(|p| self.session_name(p.session))
             .collect();
         let targets = message.targets.clone();
-        let mark = if left.is_empty() {
-            Mark::Taken { targets, at: self.now }
-        } else {
-            let words = format!(
-                "taken by {} of {}; {} next",
-                targets.len() - left.len(),
-                targets.len(),
-                left.join(", ")
-            );
-            Mark::Stored { targets, words: Some(words) }
-        };
-        self.mark(&message, mark);
+        if left.is_empty() {
+            return self.mark(&message, Mark::Taken { targets, at: self.now });
+        }
+        let words = format!(
+            "taken by {} of {}; {} next",
+            targets.len() - left.len(),
+            targets.len(),
+            left.join(", ")
+        );
+        self.mark_stored_as(&message, Some(words));
     }
 
     fn begin_turn(&mut self, id: SessionId, turn: Option<TurnId>) {
@@ -205,7 +206,7 @@ impl Work<'_> {
                 format!("somebody types at the desk of {name}; it goes in after that")
             }
         };
-        self.mark(&message, Mark::Stored { targets: message.targets.clone(), words: Some(words) });
+        self.mark_stored_as(&message, Some(words));
     }
 
     fn prompt_refused(&mut self, id: SessionId, prompt: PromptId, why: RefusedPrompt) {
@@ -399,7 +400,7 @@ impl Work<'_> {
         let mut rich =
             Rich::plain(format!("{name} {what}. The session goes on; write to it to try again.\n"));
         rich.push(said.trim(), Some(Style::Quote));
-        self.post_to_session(id, &show::note(Level::Ring, rich, vec![]), Rank::Gate);
+        self.post_to_session(id, &show::note(Level::Ring, rich, vec![]), Rank::Final);
         self.show_thread(id);
     }
 
@@ -486,8 +487,12 @@ impl Work<'_> {
             format!("{name} ended.")
         });
         if unwanted && last.iter().any(|line| !line.trim().is_empty()) {
+            // A rule across the screen is three lines on a phone and says nothing.
+            let told =
+                |line: &&String| line.trim().is_empty() || line.chars().any(char::is_alphanumeric);
+            let last: Vec<String> = last.iter().filter(told).cloned().collect();
             text.push(" Its last lines:\n", None);
-            text.push(&screen_text(last), Some(Style::Pre { language: None }));
+            text.push(&screen_text(&last), Some(Style::Pre { language: None }));
         }
         let level = if unwanted { Level::Ring } else { Level::Note };
         let buttons =

@@ -218,7 +218,11 @@ impl Work<'_> {
         if prompt.message.is_none() {
             self.show_foreign_words(
                 session,
-                &format!("{} at the command line: ", self.state.name_of(by)),
+                &format!(
+                    "{} to {} at the command line: ",
+                    self.state.name_of(by),
+                    self.session_name(session)
+                ),
                 text,
             );
         }

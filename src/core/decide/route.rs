@@ -5,18 +5,15 @@ use std::fmt::Write as _;
 
 use super::{
     Work,
-    gates::Who,
-    given::Given,
     heard::{Addressed, Message},
     show,
     slash::{self, Slash},
 };
 use crate::{
-    agent::{Asked, PromptForm},
-    answer::{self, Reading},
+    agent::PromptForm,
     bridge::{Action, Attached, Button, Got, Level, Mark, Post, Weight},
     command::Kept,
-    id::{GateId, SessionId, SessionName},
+    id::{SessionId, SessionName},
     route::{Address, Target, address},
     state::{FocusRow, HeardOutcome, Row},
     text::Rich,
@@ -62,7 +59,7 @@ impl Work<'_> {
         }
     }
 
-    fn address(&self, text: &str) -> Address {
+    pub(super) fn address(&self, text: &str) -> Address {
         let known = |name: &str| self.state.session_named(name).is_some();
         address(text, &self.state.rules.pattern, &known)
     }
@@ -147,144 +144,6 @@ impl Work<'_> {
             return outcome;
         }
         self.send_to_sessions(message, scope, PromptForm::Text)
-    }
-
-    /// A reply to a card. `None`: the words are no answer to it and go to its session.
-    fn reply_to_card(&mut self, message: &Message, id: GateId) -> Option<HeardOutcome> {
-        let gate = self.state.gates.get(&id).cloned()?;
-        if !message.can_act() {
-            return self.as_answer(message, &[gate.session]);
-        }
-        let reading = answer::read(&message.text, &self.state.rules.words);
-        let code_typed = code_of(&reading).is_some_and(|code| *code == gate.code);
-        if code_of(&reading).is_some() && !code_typed {
-            return self.as_answer(message, &[gate.session]);
-        }
-        let free = !matches!(gate.ask, Asked::Permission { .. });
-        let given = match (reading, free) {
-            (Reading::Unclear { did_you_mean }, false) if gate.is_open() => {
-                return Some(self.unclear(message, &did_you_mean));
-            }
-            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, false) => {
-                return None;
-            }
-            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, true)
-                if !gate.is_open() =>
-            {
-                return None;
-            }
-            (_, _) => self.given(id, &message.text, code_typed),
-        };
-        Some(self.answered(message, id, given))
-    }
-
-    fn answered(&mut self, message: &Message, gate: GateId, given: Given) -> HeardOutcome {
-        let who = Who { human: message.human.clone(), via: message.via.clone() };
-        let result = self.answer_gate(gate, given, &who);
-        self.mark_answer(&message.receipt(vec![]), &result);
-        HeardOutcome::Handled
-    }
-
-    fn unclear(&mut self, message: &Message, meant: &str) -> HeardOutcome {
-        let why = format!("did you mean {meant}? Nothing was decided and nothing was sent");
-        self.mark(&message.receipt(vec![]), Mark::NotTaken { why });
-        HeardOutcome::Handled
-    }
-
-    /// Whether the whole message is an answer to something that waits. `None`: it is not.
-    fn as_answer(&mut self, message: &Message, scope: &[SessionId]) -> Option<HeardOutcome> {
-        let reading = answer::read(&message.text, &self.state.rules.words);
-        let open: Vec<GateId> = self
-            .state
-            .open_gates()
-            .filter(|gate| scope.is_empty() || scope.contains(&gate.session))
-            .map(|gate| gate.id)
-            .collect();
-        let an_answer = match &reading {
-            Reading::Allow { .. }
-            | Reading::AllowForSession { .. }
-            | Reading::Deny { .. }
-            | Reading::Option { .. } => true,
-            Reading::AllowAll => !open.is_empty(),
-            Reading::Unclear { did_you_mean } if !open.is_empty() && message.can_act() => {
-                return Some(self.unclear(message, did_you_mean));
-            }
-            Reading::Unclear { .. } | Reading::NotAnAnswer => false,
-        };
-        if !an_answer {
-            return self.free_answer(message, scope, &open);
-        }
-        if !message.can_act() {
-            if open.is_empty() && code_of(&reading).is_none() {
-                return None;
-            }
-            let why = if message.forwarded {
-                "somebody else's words decide nothing"
-            } else {
-                "it was sent long ago and decides nothing now"
-            };
-            self.mark(&message.receipt(vec![]), Mark::NotTaken { why: why.into() });
-            return Some(HeardOutcome::Handled);
-        }
-        if let Some(code) = code_of(&reading) {
-            return Some(match self.gate_of_code(code.as_str()) {
-                Ok(gate) => {
-                    let given = self.given(gate, &message.text, true);
-                    self.answered(message, gate, given)
-                }
-                Err(refusal) => {
-                    self.mark_answer(&message.receipt(vec![]), &Err(refusal));
-                    HeardOutcome::Handled
-                }
-            });
-        }
-        match open.as_slice() {
-            [] if scope.is_empty() => {
-                self.mark(
-                    &message.receipt(vec![]),
-                    Mark::NotTaken { why: "nothing waits for an answer".into() },
-                );
-                Some(HeardOutcome::Handled)
-            }
-            // "ok" to a session that asked nothing is a message like any other.
-            [] => None,
-            [gate] if !self.seen_by(message, *gate) => {
-                let why = "it asked something new just then; look at the card and answer it";
-                self.mark(&message.receipt(vec![]), Mark::NotTaken { why: why.into() });
-                Some(HeardOutcome::Handled)
-            }
-            [gate] if reading != Reading::AllowAll => {
-                let given = self.given(*gate, &message.text, false);
-                Some(self.answered(message, *gate, given))
-            }
-            several => {
-                let several = several.to_vec();
-                self.mark(&message.receipt(vec![]), Mark::NotTaken { why: "say which one".into() });
-                self.list_gates(&message.place, &several);
-                Some(HeardOutcome::Handled)
-            }
-        }
-    }
-
-    fn seen_by(&self, message: &Message, gate: GateId) -> bool {
-        self.state.gates.get(&gate).is_some_and(|gate| message.can_have_seen(gate.opened))
-    }
-
-    /// Words to a session answer the one question it asks, or say what to change in its plan.
-    fn free_answer(
-        &mut self,
-        message: &Message,
-        scope: &[SessionId],
-        open: &[GateId],
-    ) -> Option<HeardOutcome> {
-        let [gate] = open else { return None };
-        let question = !matches!(self.state.gates.get(gate)?.ask, Asked::Permission { .. });
-        let seen = self.seen_by(message, *gate);
-        let empty = message.text.trim().is_empty();
-        if scope.len() != 1 || !question || !seen || !message.can_act() || empty {
-            return None;
-        }
-        Some(self.answered(message, *gate, Given::Words(message.text.trim().into())))
     }
 
     /// Nobody goes by that name.
@@ -452,7 +311,7 @@ impl Work<'_> {
 }
 
 /// The text as the agent gets it: somebody else's words and old ones say so.
-fn prompt_words(message: &Message) -> String {
+pub(super) fn prompt_words(message: &Message) -> String {
     let text = message.text.trim();
     let text = if message.forwarded {
         let quoted: Vec<_> = text.lines().map(|line| format!("> {line}")).collect();
@@ -469,7 +328,7 @@ fn prompt_words(message: &Message) -> String {
 }
 
 /// Names the file an agent may open.
-fn with_file(mut text: String, file: &Attached) -> String {
+pub(super) fn with_file(mut text: String, file: &Attached) -> String {
     if !text.is_empty() {
         text.push_str("\n\n");
     }
@@ -482,14 +341,4 @@ fn with_file(mut text: String, file: &Attached) -> String {
         }
     };
     text
-}
-
-fn code_of(reading: &Reading) -> Option<&crate::id::GateCode> {
-    match reading {
-        Reading::Allow { code }
-        | Reading::AllowForSession { code }
-        | Reading::Deny { code, .. }
-        | Reading::Option { code, .. } => code.as_ref(),
-        Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => None,
-    }
 }

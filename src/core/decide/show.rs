@@ -3,7 +3,7 @@
 use super::Work;
 use crate::{
     Timestamp,
-    bridge::{Body, Button, Document, Level, Mark, Part, Post, SessionLook, ThreadState},
+    bridge::{Body, Button, Document, Level, Part, Post, SessionLook, ThreadState},
     delivery::{Rank, Shown},
     id::{SessionId, SessionName},
     prompt::Prompt,
@@ -147,7 +147,7 @@ impl Work<'_> {
     pub(super) fn mark_stored(&mut self, prompt: &Prompt) {
         let Some(message) = prompt.message.clone() else { return };
         let words = self.waiting_words(prompt);
-        self.mark(&message, Mark::Stored { targets: message.targets.clone(), words });
+        self.mark_stored_as(&message, words);
     }
 
     /// Why it is not with the agent yet; `None` when it goes in now.

@@ -35,6 +35,13 @@ pub(super) enum Name {
     File,
 }
 
+impl Name {
+    /// How it is written, without its slash.
+    pub(super) fn word(self) -> &'static str {
+        COMMANDS.iter().find(|(_, name, _)| *name == self).map_or("help", |(word, ..)| word)
+    }
+}
+
 /// Words that answer what waits, also with a slash before them.
 const ANSWERS: [&str; 2] = ["approve", "deny"];
 
@@ -43,16 +50,16 @@ pub(super) const COMMANDS: [(&str, Name, &str); 15] = [
     ("sessions", Name::Sessions, "what runs"),
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
-    ("new", Name::New, "NAME [TEXT]: start a session"),
-    ("stop", Name::Stop, "[NAME]: interrupt its turn, context kept"),
-    ("end", Name::End, "[NAME]: end the session"),
-    ("kill", Name::Kill, "[NAME]: end it at once, with all it started"),
-    ("resume", Name::Resume, "[NAME]: go on with its conversation"),
+    ("new", Name::New, "NAME what to do: start a session"),
+    ("stop", Name::Stop, "NAME: interrupt its turn; its context is kept"),
+    ("end", Name::End, "NAME: end the session; it can be resumed"),
+    ("kill", Name::Kill, "NAME: end it at once, with all it started"),
+    ("resume", Name::Resume, "NAME: go on with its conversation"),
     ("focus", Name::Focus, "NAME or off: where words without an address go"),
-    ("screen", Name::Screen, "[NAME]: what its terminal shows"),
-    ("diff", Name::Diff, "[NAME]: what changed in its folder"),
-    ("transcript", Name::Transcript, "[NAME]: its conversation, as a document"),
-    ("file", Name::File, "[NAME] PATH: a file of its folder"),
+    ("screen", Name::Screen, "NAME: what its terminal shows"),
+    ("diff", Name::Diff, "NAME: what changed in its folder"),
+    ("transcript", Name::Transcript, "NAME: its conversation, as a document"),
+    ("file", Name::File, "NAME PATH: a file of its folder"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];

@@ -301,6 +301,7 @@ impl<'a> Request<'a> {
         if self.content.is_empty() {
             self.content = Rich::plain(path.clone()).wrapped(Style::Code);
         }
+        let (old, new) = whole_lines(old, new);
         unified_diff(&path, &old, &new)
     }
 
@@ -318,6 +319,15 @@ fn language_of(path: &str) -> Option<String> {
         && ending.len() <= 10
         && ending.bytes().all(|b| b.is_ascii_alphanumeric());
     fits.then(|| ending.to_ascii_lowercase())
+}
+
+/// A piece out of the middle of a file says nothing about how the file ends.
+fn whole_lines(old: String, new: String) -> (String, String) {
+    if old.ends_with('\n') || new.ends_with('\n') {
+        return (old, new);
+    }
+    let ended = |text: String| if text.is_empty() { text } else { text + "\n" };
+    (ended(old), ended(new))
 }
 
 #[cfg(test)]
@@ -374,6 +384,9 @@ mod tests {
         );
         assert_eq!((described.risk, fact(&described, "Line ends")), (Risk::Plain, Some("CRLF")));
         assert_eq!(fact(&described, "Where"), Some("every place it stands in the file"));
+        let input = json!({"file_path": "src/a.rs", "old_string": "a berth", "new_string": "b"});
+        let diff = describe("Edit", &input, CWD).diff.unwrap();
+        assert!(diff.ends_with("-a berth\n+b\n"), "a piece has no end of the file: {diff}");
         let input = json!({"file_path": "src/a.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": "\u{200B}"}]});
         let described = describe("MultiEdit", &input, CWD);
         assert_eq!(described.title, "asks to edit src/a.rs in 2 places");

@@ -41,7 +41,7 @@ pub fn fit(text: &Rich, limits: &Limits, document_name: &str) -> Fitted {
     } else {
         let whole =
             Document { text: fenced(text), name: file_name(document_name, "md"), ..document };
-        parts = spoken(split(&beginning(text, limits, &whole.name), limits));
+        parts = spoken(split(&beginning(text, limits, &whole), limits));
         parts.truncate(most); // only where the note itself needs several messages
         Document { about: about(&whole.text), ..whole }
     };
@@ -110,8 +110,8 @@ fn shortened_blocks(text: &Rich, limits: &Limits, name: &str) -> Rich {
     short
 }
 
-fn beginning(text: &Rich, limits: &Limits, name: &str) -> Rich {
-    let note = note(&text.text, name);
+fn beginning(text: &Rich, limits: &Limits, whole: &Document) -> Rich {
+    let note = note(&whole.text, &whole.name);
     let room = limits.text.saturating_sub(units(&note, limits.unit)).min(SHOWN_UNITS);
     let mut shown = text.slice(0..first_lines(&text.text, limits.unit, room));
     shown.spans.truncate(limits.spans);

@@ -1,6 +1,7 @@
 use super::secret::{self, Found};
 
-const MASK: &str = "***";
+/// No mark of Markdown, so that it shows as it is in whatever an agent writes around it.
+pub(super) const MASK: &str = "•••";
 
 /// A text from which secrets are gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub struct Masked {
 
 /// Takes secrets out of what an agent says, before it leaves the machine: keys of well-known
 /// services, bearer tokens, passwords in addresses, private keys, and values that look random after
-/// a name such as `PASSWORD=`. A recognisable start stays, the rest becomes `***`. Git hashes, UUIDs
+/// a name such as `PASSWORD=`. A recognisable start stays, the rest becomes `•••`. Git hashes, UUIDs
 /// and ordinary words stay. One pass, forward only; masking again changes nothing.
 pub fn mask(text: &str) -> Masked {
     let mut out = String::with_capacity(text.len());

@@ -1,6 +1,8 @@
 //! What a secret looks like. Every look is bounded or ends where the next one begins, so a scan
 //! over a text takes time with its length.
 
+use super::mask::MASK;
+
 /// Blanks allowed between a name, its sign and its value.
 const MOST_BLANKS: usize = 4;
 
@@ -209,7 +211,7 @@ fn private_key(rest: &str, at: usize) -> Option<Found> {
     }
     let start = at + rest.len() - body.len();
     let length = body.find("-----END ").unwrap_or(body.len());
-    (body[..length].trim() != "***" && !body[..length].trim().is_empty())
+    (!masked(body[..length].trim()) && !body[..length].trim().is_empty())
         .then(|| Found { start, end: start + length })
 }
 
@@ -260,12 +262,16 @@ fn is_telling(name: &str) -> bool {
     TELLING.contains(&last) || TELLING_PAIRS.iter().any(|pair| folded.ends_with(pair))
 }
 
+/// Taken out already, by us or by whoever printed it.
+fn masked(value: &str) -> bool {
+    value.contains(MASK) || value.contains("***")
+}
+
 /// Long enough, with letters and digits, and neither a place-holder nor a path through names.
 fn looks_random(value: &str) -> bool {
     let letter = value.bytes().any(|b| b.is_ascii_alphabetic());
     let digit = value.bytes().any(|b| b.is_ascii_digit());
-    let place_holder =
-        value.starts_with(['$', '%', '*', '/', '.', ':', '=', '&']) || value.contains("***");
+    let place_holder = value.starts_with(['$', '%', '*', '/', '.', ':', '=', '&']) || masked(value);
     let path = value.contains('.')
         && value.split('.').all(|name| {
             name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

@@ -205,7 +205,7 @@ async fn secrets_and_hidden_characters_are_not_passed_on() {
     repository.write("a.txt", line);
     repository.write("new\u{202e}\nname", "");
     let text = repository.diff().await.text;
-    assert!(text.contains("+TOKEN=***\n"), "{text}");
+    assert!(text.contains("+TOKEN=•••\n"), "{text}");
     assert!(text.contains("+safe⟦U+202E⟧⟦U+001B⟧[2J␍\n"), "{text}");
     assert!(text.contains("  new⟦U+202E⟧\\nname\n"), "{text}");
 }

@@ -112,7 +112,7 @@ fn a_conversation_reads_as_a_document() {
     ## Person, 2026-01-02 14:02
 
     Fix the crane.
-    TOKEN=***
+    TOKEN=•••
 
     ## Agent, 2026-01-02 14:03
 
@@ -190,7 +190,7 @@ fn without_a_transcript_it_is_what_the_terminal_printed() {
         run.printed("$ \u{1b}[1mls\u{1b}[0m\r\na```b\r\nTOKEN=abcdef123456\r\n");
         let transcript = run.read().unwrap();
         assert_eq!(transcript.source, Source::Recording);
-        let text = "````text\n$ ls\na```b\nTOKEN=***\n````\n";
+        let text = "````text\n$ ls\na```b\nTOKEN=•••\n````\n";
         assert!(transcript.markdown.ends_with(text), "{}", transcript.markdown);
     }
 }

@@ -10,9 +10,12 @@
 //! | `slow SECONDS TEXT` | the same, dripped |
 //! | `hang SECONDS` | nothing for so long |
 //! | `bash COMMAND` | the tool `Bash` |
+//! | `long COUNT TEXT` | the text so many times, numbered, a line each |
+//! | `read PATH` | the tool `Read` |
 //! | `write PATH TEXT` | the tool `Write` |
 //! | `edit PATH OLD to NEW` | the tool `Edit` |
 //! | `ask` | a question with three colours and one with several answers |
+//! | `draft TEXT` | the tool `Write`, into the file the agent named for its plan |
 //! | `plan` | the tool `ExitPlanMode` |
 //! | `subagent STEP` | the tool `Agent`, with a script of one step |
 //! | `error STATUS` | this HTTP status, every time |
@@ -306,8 +309,14 @@ fn play(step: &str, request: &Value) -> Answer {
         "slow" => {
             Answer { dripped: seconds(), ..text(&format!("{more}{}", " .".repeat(DRIPS))).into() }
         }
+        "long" => {
+            let lines =
+                (1..=first.parse().unwrap_or(1)).map(|line: usize| format!("{more} #{line}."));
+            text(&lines.collect::<Vec<_>>().join("\n\n")).into()
+        }
         "hang" => Answer { silence: seconds(), ..text("at last").into() },
         "bash" => tool("Bash", &json!({ "command": rest, "description": "A command" })).into(),
+        "read" => tool("Read", &json!({ "file_path": first })).into(),
         "write" => {
             tool("Write", &json!({ "file_path": first, "content": format!("{more}\n") })).into()
         }
@@ -324,6 +333,9 @@ fn play(step: &str, request: &Value) -> Answer {
             ]}),
         )
         .into(),
+        "draft" => {
+            tool("Write", &json!({ "file_path": plan_file(request), "content": rest })).into()
+        }
         "plan" => tool("ExitPlanMode", &json!({ "plan": "# The plan\n\n1. Begin\n2. End" })).into(),
         "subagent" => {
             let name = if tools(request).contains(&"Agent") { "Agent" } else { "Task" };
@@ -349,6 +361,17 @@ fn text(text: &str) -> Value {
 
 fn tool(name: &str, input: &Value) -> Value {
     json!({ "type": "tool_use", "id": format!("toolu_{:016x}", rand::random::<u64>()), "name": name, "input": input })
+}
+
+/// Where the agent wants its plan, as it says between its other words to the model.
+fn plan_file(request: &Value) -> String {
+    let all = request.to_string();
+    let mut ends = all.match_indices(".md").map(|(at, _)| at);
+    let path = |end: usize| {
+        let from = all[..end].rfind(|c: char| c.is_whitespace() || "\"'`\\".contains(c))? + 1;
+        all[from..end].contains("/plans/").then(|| all[from..end + 3].to_owned())
+    };
+    ends.find_map(path).unwrap_or_default()
 }
 
 fn question(text: &str, header: &str, labels: &[&str], multiple: bool) -> Value {

@@ -397,7 +397,12 @@ fn edit() -> (TimeDelta, Card) {
     card.facts = vec![fact("Folder", "~/code/quay-PD-285")];
     card.buttons = vec![
         button("Approve", None, Weight::Go, Action::Allow { gate: gate(4) }),
-        button("For this session", None, Weight::Plain, Action::AllowForSession { gate: gate(4) }),
+        button(
+            "Approve for this session",
+            None,
+            Weight::Plain,
+            Action::AllowForSession { gate: gate(4) },
+        ),
         button("Deny", None, Weight::Plain, Action::Deny { gate: gate(4) }),
     ];
     (TimeDelta::minutes(1), card)

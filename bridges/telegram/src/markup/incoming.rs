@@ -42,7 +42,8 @@ struct Marked {
     language: Option<String>,
 }
 
-/// The text with its links' addresses and its code's backticks.
+/// The text with its links' addresses, its code's backticks, and marks at what is quoted or struck
+/// out: neither is meant by whoever sends it, so neither may read as their own words.
 fn restored(text: &str, entities: Option<&Value>) -> String {
     let entities = entities.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let marked = entities.iter().filter_map(|entity| Marked::deserialize(entity).ok());
@@ -54,22 +55,45 @@ fn restored(text: &str, entities: Option<&Value>) -> String {
         }
     }
     found.sort_by_key(|(range, _)| range.start);
-    let mut out = String::with_capacity(text.len());
+    let mut added: Vec<(usize, String)> = disowned(text, &found);
     let mut from = 0;
-    for (range, marked) in found {
+    for (range, marked) in &found {
         if range.start < from {
             continue; // inside another, or crossing it
         }
         let part = &text[range.clone()];
-        let Some((before, behind)) = marks(text, &range, part, &marked) else { continue };
-        out.push_str(&text[from..range.start]);
-        out.push_str(&before);
-        out.push_str(part);
-        out.push_str(&behind);
+        let Some((before, behind)) = marks(text, range, part, marked) else { continue };
+        added.extend([(range.start, before), (range.end, behind)]);
         from = range.end;
+    }
+    added.sort_by_key(|(at, _)| *at);
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, mark) in added {
+        out.push_str(&text[from..at]);
+        out.push_str(&mark);
+        from = at;
     }
     out.push_str(&text[from..]);
     out
+}
+
+/// The marks of what is quoted, one for each line, and of what is struck out, and where they go.
+fn disowned(text: &str, found: &[(Range<usize>, Marked)]) -> Vec<(usize, String)> {
+    let mut added = Vec::new();
+    for (range, marked) in found {
+        match marked.kind.as_str() {
+            "blockquote" | "expandable_blockquote" => {
+                let breaks = text[range.clone()].match_indices('\n');
+                let lines = breaks.map(|(at, _)| range.start + at + 1).filter(|at| *at < range.end);
+                let mark = |at| (at, "> ".to_owned());
+                added.extend(std::iter::once(range.start).chain(lines).map(mark));
+            }
+            "strikethrough" => added.extend([range.start, range.end].map(|at| (at, "~~".into()))),
+            _ => {}
+        }
+    }
+    added
 }
 
 /// What belongs before and behind a part; `None` where nothing does.
@@ -269,13 +293,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_quoted_or_struck_out_does_not_read_as_their_own_words() {
+        let quoted =
+            |kind, offset, length| json!([{"type": kind, "offset": offset, "length": length}]);
+        assert_eq!(text("approve K7Q2", &quoted("blockquote", 0, 12)), "> approve K7Q2");
+        assert_eq!(
+            text("😀 he said\nyes\ndo it\nreally?", &quoted("expandable_blockquote", 11, 9)),
+            "😀 he said\n> yes\n> do it\nreally?"
+        );
+        assert_eq!(text("approve K7Q2", &quoted("strikethrough", 0, 12)), "~~approve K7Q2~~");
+        let code_in_a_quote = json!([
+            {"type": "blockquote", "offset": 0, "length": 8},
+            {"type": "code", "offset": 4, "length": 4},
+        ]);
+        assert_eq!(text("run make", &code_in_a_quote), "> run `make`");
+    }
+
     proptest! {
         #[test]
         fn no_entity_breaks_it_and_no_letter_is_lost(
             source in "(\\PC|\n|`){0,40}",
-            marked in proptest::collection::vec((0_u8..5, 0_usize..50, 0_usize..50), 0..8),
+            marked in proptest::collection::vec((0_u8..7, 0_usize..50, 0_usize..50), 0..8),
         ) {
-            let kinds = ["code", "pre", "text_link", "bold", "new_kind"];
+            let kinds =
+                ["code", "pre", "text_link", "bold", "new_kind", "blockquote", "strikethrough"];
             let entities: Vec<Value> = marked.into_iter().map(|(kind, offset, length)| {
                 json!({"type": kinds[usize::from(kind)], "offset": offset, "length": length, "url": "u:"})
             }).collect();

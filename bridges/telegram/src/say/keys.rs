@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn short_ones_share_a_row_and_long_ones_stand_alone() {
         assert_eq!(
-            rows(&["Deny", "Approve", "For this session"]),
-            [vec!["Deny", "Approve"], vec!["For this session"]]
+            rows(&["Deny", "Approve", "Approve for this session"]),
+            [vec!["Deny", "Approve"], vec!["Approve for this session"]]
         );
         assert_eq!(
             rows(&["Approve, and accept its edits", "Approve", "Keep planning"]),

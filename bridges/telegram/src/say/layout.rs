@@ -256,7 +256,9 @@ fn verdict(state: &CardState) -> Rich {
 fn say_decided(line: &mut Rich, decided: &Decided) {
     line.push(&decided.verdict, Some(Style::Bold));
     let (by, at, via) = (&decided.by, clock(decided.at), &decided.via);
-    line.push(&format!(" by {by}, {at}, from {via}."), None);
+    // A reason or a choice would run on into the name.
+    let by = if decided.verdict.contains(':') { format!("\nBy {by}") } else { format!(" by {by}") };
+    line.push(&format!("{by}, {at}, from {via}."), None);
 }
 
 fn clock(at: Timestamp) -> String {

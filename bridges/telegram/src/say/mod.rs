@@ -27,14 +27,19 @@ pub(crate) async fn say(
     key: DeliveryId,
 ) -> Result<Said, SayError> {
     let spot = Spot::of(place)?;
-    match say {
+    let before = bridge.unreached();
+    let said = match say {
         Say::Post { post, reply_to } => {
             posts::post(bridge, spot, post, reply_to.as_ref(), key).await
         }
         Say::Edit { message, post } => posts::edit(bridge, spot, number(message)?, post).await,
         Say::Mark { message, mark } => marks::mark(bridge, spot, number(message)?, mark, key).await,
         Say::Thread { thread } => topics::show(bridge, spot, thread, key).await,
+    };
+    if bridge.unreached() <= before {
+        bridge.reached();
     }
+    said
 }
 
 /// A chat, or a topic of it.

@@ -10,12 +10,14 @@ use crate::{
     store::StoreError,
 };
 
-/// A call a moment too early makes the wait longer. Telegram counts from its refusal and we from its
-/// arrival, so this has to cover no more than two clocks that do not run alike.
+/// A call a moment too early makes the wait longer. Telegram counts in whole seconds, rounded up,
+/// from before we hear of it, so a moment is enough.
 const SPARE: Duration = Duration::from_millis(100);
 
-/// Before a call is tried again that never left this machine. That it grows is for the core.
+/// Before a call is tried again that never left this machine; twice as long each time in a row, up
+/// to the longest.
 const AFTER_NO_CONNECTION: Duration = Duration::from_secs(2);
+const LONGEST_WITHOUT_CONNECTION: Duration = Duration::from_secs(30);
 
 /// Before a disk that failed is tried again.
 const AFTER_A_BAD_DISK: Duration = Duration::from_secs(5);
@@ -37,7 +39,11 @@ const NO_PRIVATE_TOPICS: &str = "Telegram lets the bot have no topics in this pr
 pub(super) fn unsaid(bridge: &TelegramBridge, error: CallError) -> SayError {
     match error {
         CallError::TooMany { after } => SayError::Later { after: after + SPARE },
-        CallError::NotSent { .. } => SayError::Later { after: AFTER_NO_CONNECTION },
+        CallError::NotSent { .. } => {
+            let doubled = 2_u32.saturating_pow(bridge.not_reached());
+            let after = AFTER_NO_CONNECTION.saturating_mul(doubled);
+            SayError::Later { after: after.min(LONGEST_WITHOUT_CONNECTION) }
+        }
         CallError::InDoubt { .. } => SayError::InDoubt,
         CallError::Refused { refusal, description, .. } => refused(bridge, refusal, &description),
     }
@@ -182,6 +188,22 @@ mod tests {
         }
         let trouble = bridge.health().trouble.unwrap();
         assert!(trouble.contains("the address of the Bot API"), "{trouble}");
+    }
+
+    #[test]
+    fn without_a_connection_it_tries_ever_more_rarely_and_at_last_twice_a_minute() {
+        let folder = tempfile::tempdir().unwrap();
+        let bridge = bridge(&folder);
+        let next = || match unsaid(&bridge, CallError::NotSent { why: "no route".into() }) {
+            SayError::Later { after } => after.as_secs(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([next(), next(), next(), next(), next(), next()], [2, 4, 8, 16, 30, 30]);
+        bridge.reached();
+        assert!(matches!(
+            unsaid(&bridge, CallError::NotSent { why: "no route".into() }),
+            SayError::Later { after } if after == AFTER_NO_CONNECTION
+        ));
     }
 
     #[test]

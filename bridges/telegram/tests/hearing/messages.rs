@@ -219,3 +219,21 @@ async fn the_command_menu_is_set_once_in_every_language() {
         .await;
     assert_eq!(ground.telegram.calls_of("setMyCommands").len(), 6);
 }
+
+#[tokio::test]
+async fn a_message_is_the_same_under_another_number_and_after_a_restart() {
+    let ground = Ground::new();
+    let message = serde_json::json!({
+        "message_id": 77, "date": 1_796_000_000, "text": "add a berth",
+        "from": { "id": ADA, "is_bot": false, "first_name": "Ada" },
+        "chat": { "id": ADA, "type": "private" },
+    });
+    let again = || ground.telegram.inject("message", message.clone()).unwrap();
+    assert_ne!(again(), again());
+    ground.while_hearing(ground.daemon.until_texts(&["add a berth"])).await;
+    ground.telegram.inject("message", message.clone());
+    let ground = ground.restarted();
+    ground.telegram.send(ADA, ADA, "and then").now();
+    ground.while_hearing(ground.daemon.until_texts(&["add a berth", "and then"])).await;
+    assert_eq!(ground.daemon.heard()[0].key, format!("m:{ADA}:77"));
+}

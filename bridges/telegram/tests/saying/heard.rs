@@ -96,3 +96,21 @@ async fn what_people_were_heard_to_write_is_not_looked_at() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_poll_that_hangs_holds_up_nothing_that_is_said() {
+    let desk = Desk::start();
+    desk.telegram.fault(Fault::new("getUpdates", FaultKind::Hang).times(100));
+    while_hearing(&desk, async {
+        desk.telegram
+            .wait_for("a poll", DEADLINE, |it| !it.calls_of("getUpdates").is_empty())
+            .await;
+        for number in 0..20 {
+            let say = post(posts::text(&format!("answer {number}")));
+            until_said(&desk, &say, desk.key()).await;
+        }
+    })
+    .await;
+    let shown = desk.telegram.messages(AGENTS, None);
+    assert_eq!(shown.iter().filter(|m| m.text.contains("answer")).count(), 20);
+}

@@ -77,7 +77,7 @@ fn a_prompt_that_does_not_show_as_it_is_gets_time_to_arrive() {
     scene.push(1, "a\nb\nc\nd");
     scene.after(Duration::ZERO);
     scene.input = holds("[Pasted text #1 +3 lines]");
-    assert_eq!(scene.after(BEFORE_ENTER - Duration::from_millis(1)), []);
+    assert_eq!(scene.after(BEFORE_ENTER.saturating_sub(Duration::from_millis(1))), []);
     assert_eq!(scene.after(Duration::from_millis(1)), [key(ENTER)]);
 }
 

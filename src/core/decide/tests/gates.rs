@@ -216,6 +216,21 @@ fn somebody_elses_words_decide_nothing() {
 }
 
 #[test]
+fn an_edit_decides_nothing_that_its_time_does_not_allow() {
+    let mut w = World::with(&["PD-285", "PD-290"]);
+    let old = w.writes("hm");
+    let quick = w.writes("well");
+    assert!(matches!(w.mark(&old), Mark::Kept { .. }));
+    let before = w.now;
+    let gate = w.asks_to_run("PD-285", "r1", "git push origin main");
+    w.edits_at(&quick, "yes", before);
+    assert!(matches!(w.card_state(gate), CardState::Open), "it was written before the card");
+    w.edits_at(&old, "yes", w.now - TimeDelta::minutes(20));
+    assert!(matches!(w.card_state(gate), CardState::Open), "it was written long ago");
+    assert!(w.decisions().is_empty());
+}
+
+#[test]
 fn a_question_is_answered_by_tap_number_or_own_words() {
     let ask = |w: &mut World| w.asks_question("PD-285", "r1", "Which store?", &["SQLite", "Files"]);
     let answers = |w: &World| match &w.decisions()[0].1 {
@@ -400,8 +415,47 @@ fn what_cannot_be_taken_back_wants_its_name() {
     let mut w = World::with(&["PD-285"]);
     w.writes("[PD-285]");
     w.writes("/kill");
-    assert!(w.said("Which one? Write it with its name."));
+    assert!(w.said("Which one? Write it with its name: /kill PD-285"));
     assert!(w.state.sessions[&w.id("PD-285")].ending.is_none());
     w.writes_in("PD-285", "/kill");
     assert!(w.state.sessions[&w.id("PD-285")].ending.is_some());
+}
+
+#[test]
+fn a_request_of_a_broken_pipe_is_a_fossil_and_never_runs() {
+    let mut w = World::with(&["PD-285"]);
+    let command = "./send_bulletin.sh --to harbour";
+    let first = w.asks_to_run("PD-285", "F1", command);
+    let (old_card, _) = w.card(first);
+    w.settled("PD-285", "F1", Settled::Gone);
+    assert!(w.card(first).1.buttons.is_empty());
+    assert!(
+        matches!(w.card_state(first), CardState::Closed { why, .. } if why.contains("no longer waiting"))
+    );
+    w.asks_to_run("PD-285", "F2", command);
+    w.taps("Approve");
+    w.settled("PD-285", "F2", Settled::Ours);
+    w.finishes("PD-285", "Sent.");
+    w.wait(TimeDelta::hours(20));
+    w.writes("/waiting");
+    assert_eq!(w.last().text(), "Nothing waits for you.");
+    let late = w.taps_action("owner", &old_card, Action::Allow { gate: first });
+    assert!(late.contains("changed nothing"), "{late}");
+    assert_eq!(w.decisions(), [(crate::id::RequestId::new("F2"), ALLOW)]);
+}
+
+#[test]
+fn a_request_that_ended_with_its_agent_offers_to_resume_and_runs_nothing_later() {
+    let mut w = World::with(&["PD-285"]);
+    let gate = w.asks_to_run("PD-285", "r1", "make deploy");
+    let (card, _) = w.card(gate);
+    w.crash();
+    w.report("PD-285", AgentEvent::Exited { how: ExitStatus::Signal { signal: 9 }, last: vec![] });
+    assert!(w.said("PD-285 stopped with signal 9"));
+    w.taps("Resume PD-285");
+    w.report("PD-285", AgentEvent::Started { pid: 2, version: None, conversation: None });
+    w.doing("PD-285", crate::agent::Doing::Idle);
+    let late = w.taps_action("owner", &card, Action::Allow { gate });
+    assert!(late.contains("PD-285 ended (signal 9)") && late.contains("UTC"), "{late}");
+    assert!(w.decisions().is_empty());
 }

@@ -8,4 +8,5 @@ mod people;
 mod routing;
 mod services;
 mod sessions;
+mod typed;
 mod world;

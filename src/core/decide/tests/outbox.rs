@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::world::World;
 use crate::{
+    agent::AgentEvent,
     bridge::{CardState, SayError},
     delivery::DeliveryState,
 };
@@ -78,4 +79,81 @@ fn a_thread_is_made_once_however_much_changes_meanwhile() {
             && d.to.spot == crate::delivery::Spot::Main
     });
     assert_eq!(making.count(), 1, "{:#?}", w.state.deliveries);
+}
+
+#[test]
+fn a_flood_limit_holds_everything_of_one_chat_and_nothing_of_another() {
+    let mut w = World::on_telegram();
+    w.pairs("owner", "1001", "1001");
+    w.pairs("mate", "1002", "1002");
+    w.start("PD-285");
+    w.wait(TimeDelta::minutes(1));
+    w.failures.push_back(SayError::Later { after: Duration::from_secs(35) });
+    w.report("PD-285", AgentEvent::Degraded { what: "the probe is slow".into() });
+    w.wait(TimeDelta::seconds(1));
+    let (silent, other) = if w.shows("1001").iter().any(|t| t.contains("slow")) {
+        ("1002", "1001")
+    } else {
+        ("1001", "1002")
+    };
+    assert!(w.shows(other).iter().any(|text| text.contains("slow")), "the other chat goes on");
+    let (tries, seen) = (w.tries, w.shows(silent).len());
+    let message = w.telegram(silent, silent, None, "/help");
+    w.wait(TimeDelta::seconds(30));
+    assert!(!w.marks.contains_key(&message), "not even a receipt");
+    assert_eq!((w.tries, w.shows(silent).len()), (tries, seen));
+    w.wait(TimeDelta::seconds(10));
+    assert!(w.marks.contains_key(&message));
+    assert_eq!(w.shows(silent).iter().filter(|text| text.contains("slow")).count(), 1);
+}
+
+#[test]
+fn an_answer_nobody_saw_arrive_is_never_said_a_third_time() {
+    let mut w = World::on_telegram();
+    w.pairs("owner", "1001", "1001");
+    w.start("PD-285");
+    w.wait(TimeDelta::minutes(1));
+    let before = w.tries;
+    w.failures.extend([SayError::InDoubt, SayError::InDoubt]);
+    w.finishes("PD-285", "The rota is done.");
+    w.wait(TimeDelta::hours(1));
+    assert_eq!(w.tries, before + 2);
+    assert!(w.state.failed.iter().any(|why| why.contains("not known whether it arrived")));
+    w.crash();
+    w.wait(TimeDelta::hours(1));
+    assert_eq!(w.tries, before + 2, "nor after a restart");
+}
+
+#[test]
+fn two_hours_without_a_network_lose_nothing_and_the_card_comes_first() {
+    let mut w = World::on_telegram();
+    w.pairs("owner", "1001", "1001");
+    for name in ["PD-285", "PD-300", "PD-310"] {
+        w.start(name);
+    }
+    w.wait(TimeDelta::minutes(1));
+    let shown = w.shows("1001").len();
+    let down =
+        |w: &mut World| w.failures.push_back(SayError::Later { after: Duration::from_secs(20) });
+    for step in 0..14 {
+        down(&mut w);
+        w.finishes(["PD-285", "PD-300", "PD-310"][step % 3], &format!("step {step} done"));
+        for _ in 0..25 {
+            down(&mut w);
+            w.wait(TimeDelta::seconds(20));
+        }
+        if step == 7 {
+            w.crash();
+        }
+    }
+    let gate = w.asks_to_run("PD-300", "M3XA", "make deploy");
+    assert_eq!(w.shows("1001").len(), shown, "nothing came through");
+    w.failures.clear();
+    w.wait(TimeDelta::minutes(2));
+    let came = &w.shows("1001")[shown..];
+    assert!(came[0].contains("make deploy"), "{came:?}");
+    assert!(matches!(w.card_state(gate), CardState::Open));
+    let steps: Vec<_> = came.iter().filter(|text| text.starts_with("step")).collect();
+    let expected: Vec<_> = (0..14).map(|step| format!("step {step} done")).collect();
+    assert_eq!(steps, expected.iter().collect::<Vec<_>>());
 }

@@ -54,8 +54,8 @@ fn a_code_is_void_after_ten_minutes_and_after_five_wrong_ones() {
     assert!(w.state.identities.is_empty(), "locked for everybody");
     w.wait(TimeDelta::seconds(15)); // five answers in one moment are more than go out in it
     assert!(
-        w.shows("6666").last().unwrap().contains("run `vigie pair`")
-            || w.shows("6666").last().unwrap().contains("Run `vigie pair`")
+        w.shows("6666").last().unwrap().contains("run vigie pair")
+            || w.shows("6666").last().unwrap().contains("Run vigie pair")
     );
 }
 
@@ -99,6 +99,24 @@ fn nothing_a_stranger_does_reaches_anything() {
     let notes: Vec<_> = w.shows("1001").into_iter().filter(|text| text.contains("6666")).collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("6 times"), "{notes:?}");
+}
+
+#[test]
+fn who_guesses_codes_is_told_to_the_owner_and_hears_why_nothing_works() {
+    let mut w = World::on_telegram();
+    w.pairs("owner", "1001", "1001");
+    asks_for_a_code(&mut w);
+    for _ in 0..7 {
+        w.telegram("6666", "6666", None, "/pair K7Q2-K7Q2");
+    }
+    w.wait(TimeDelta::minutes(1));
+    assert!(w.shows("6666").last().unwrap().contains("No code is open"), "{:?}", w.shows("6666"));
+    w.wait(TimeDelta::minutes(6));
+    assert!(w.shows("1001").iter().any(|text| text.contains("6666")), "{:?}", w.shows("1001"));
+    for _ in 0..50 {
+        w.telegram("6666", "6666", None, "/pair K7Q2-K7Q2");
+    }
+    assert!(w.shows("6666").len() < 12, "and not for ever");
 }
 
 #[test]

@@ -173,6 +173,9 @@ fn an_edit_replaces_what_waits_and_never_runs_twice() {
     w.takes("PD-285");
     let message = w.writes("[PD-285] delete the staging bucket");
     w.edits(&message, "[PD-285] list the staging bucket");
+    assert!(
+        matches!(w.mark(&message), Mark::Stored { words: Some(words), .. } if words.contains("updated before"))
+    );
     w.finishes("PD-285", "ready");
     assert_eq!(w.takes("PD-285"), "list the staging bucket");
     w.edits(&message, "[PD-285] never mind");
@@ -188,6 +191,23 @@ fn a_mended_address_sends_the_kept_message() {
     let message = w.writes("[PD-258] only card refunds");
     w.edits(&message, "[PD-285] only card refunds");
     assert_eq!(w.handed("PD-285"), ["only card refunds"]);
+}
+
+#[test]
+fn an_edit_of_the_words_keeps_the_file_that_came_with_them() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] begin");
+    w.takes("PD-285");
+    let queued = w.sends_file("[PD-285] look", "notes.txt");
+    w.edits(&queued, "[PD-285] look at this");
+    w.finishes("PD-285", "ready");
+    let taken = w.takes("PD-285");
+    assert!(taken.starts_with("look at this\n\nAttached file \"notes.txt\""), "{taken}");
+    w.finishes("PD-285", "seen");
+    let kept = w.sends_file("[PD-258] and this", "plan.txt");
+    w.edits(&kept, "[PD-285] and this");
+    let taken = w.takes("PD-285");
+    assert!(taken.contains("Attached file \"plan.txt\""), "{taken}");
 }
 
 #[test]
@@ -255,4 +275,53 @@ fn what_was_sent_long_ago_is_delivered_with_its_age_and_commands_nothing() {
     let stop = w.writes_at("owner", &main_chat(), "[PD-285] /stop", None, old, TextOrigin::Typed);
     assert!(w.refused(&stop).contains("long ago"));
     assert!(!w.orders.iter().any(|(_, order)| order.what == OrderKind::Interrupt));
+}
+
+#[test]
+fn any_part_of_a_long_answer_leads_back_to_its_session() {
+    let mut w = World::with(&["PD-285", "PD-286"]);
+    w.writes("[PD-285] go");
+    w.takes("PD-285");
+    w.finishes("PD-285", &"a long line of the timetable\n\n".repeat(300));
+    let parts: Vec<_> = w
+        .shown
+        .iter()
+        .filter(|s| s.text().contains("timetable"))
+        .map(|s| s.message.clone())
+        .collect();
+    assert_eq!(parts.len(), 3);
+    for (number, part) in parts.iter().enumerate() {
+        w.replies(part, &format!("about part {number}"));
+        w.takes("PD-285");
+        w.finishes("PD-285", "ok");
+    }
+    assert_eq!(w.handed("PD-285")[1..], ["about part 0", "about part 1", "about part 2"]);
+}
+
+#[test]
+fn a_longer_key_and_a_look_alike_are_never_taken_for_a_session() {
+    let mut w = World::with(&["PD-285"]);
+    for (text, words) in [
+        ("[PD-2855] another one", "no session PD-2855"),
+        ("[PD-28] another one", "no session PD-28"),
+        ("[\u{420}D-285] with a Cyrillic letter", "Your text is kept"),
+    ] {
+        let message = w.writes(text);
+        assert!(matches!(w.mark(&message), Mark::Kept { .. }), "{text}");
+        assert!(w.last().text().contains(words), "{text}: {}", w.last().text());
+        assert!(w.last().buttons().iter().any(|b| b.label == "PD-285"), "{text}");
+    }
+    assert!(w.handed("PD-285").is_empty());
+}
+
+#[test]
+fn a_slash_before_a_key_is_an_address_and_a_prefix_alone_shows_how_it_does() {
+    let mut w = World::with(&["PD-285", "PD-300"]);
+    w.writes("/PD285 fix the test");
+    assert_eq!(w.takes("PD-285"), "fix the test");
+    w.writes("[PD-285]");
+    assert!(w.last().text().starts_with("PD-285 (demo) working"), "{}", w.last().text());
+    let both = w.writes("[PD-285] [PD-300] both of you");
+    assert!(matches!(w.mark(&both), Mark::Stored { targets, .. } if targets.len() == 2));
+    assert_eq!(w.handed("PD-300"), ["both of you"]);
 }

@@ -6,10 +6,10 @@ use std::{collections::BTreeSet, time::Duration};
 use super::world::{World, telegram};
 use crate::{
     agent::AgentEvent,
-    bridge::{CardState, Health, Noted, Room, SayError},
+    bridge::{CardState, Health, Mark, Noted, Room, SayError},
     decide::Event,
     delivery::DeliveryState,
-    id::{BridgeName, ChatId, ThreadId},
+    id::{BridgeName, ChatId, SessionName, ThreadId},
     state::ChatState,
 };
 
@@ -24,6 +24,10 @@ fn private() -> World {
     let mut w = World::on_telegram();
     w.pairs("owner", "1001", "1001");
     w
+}
+
+fn name(text: &str) -> SessionName {
+    text.parse().unwrap()
 }
 
 /// Most calls to a chat in any window.
@@ -54,11 +58,13 @@ fn eight_sessions_that_work_leave_room_for_a_card_and_an_answer() {
     let gate = w.asks_to_run("PD-285", "K7Q2", "make test");
     w.wait(TimeDelta::seconds(1));
     let (message, _) = w.card(gate);
-    assert!(w.shown.iter().any(|s| s.message == message), "the card is out");
-    assert!(w.now - asked <= TimeDelta::seconds(7));
+    let card = w.shown.iter().find(|s| s.message == message).unwrap();
+    assert!(card.at - asked <= TimeDelta::milliseconds(3_500), "{}", card.at - asked);
+    let ended = w.now;
     w.finishes("PD-290", "done");
-    w.wait(TimeDelta::seconds(7));
-    assert!(w.shows("-100").contains(&"done".to_owned()), "{:?}", w.shows("-100"));
+    w.wait(TimeDelta::minutes(1));
+    let answer = w.shown.iter().find(|s| s.text() == "done").unwrap();
+    assert!(answer.at - ended <= TimeDelta::seconds(7), "{}", answer.at - ended);
     assert!(busiest(&w, "-100", TimeDelta::minutes(1)) <= 20);
 }
 
@@ -168,6 +174,26 @@ fn a_quick_turn_with_a_question_takes_three_calls() {
     w.wait(TimeDelta::minutes(1));
     assert_eq!(w.calls.len() - before, 3, "card, card decided, answer: {:?}", w.shows("1001"));
     assert!(w.state.open_gates_of(session).next().is_none());
+}
+
+#[test]
+fn that_a_message_waits_is_said_once_it_has_waited_a_while() {
+    let mut w = private();
+    w.start("PD-285");
+    w.telegram("1001", "1001", None, "[PD-285] first");
+    w.takes("PD-285");
+    let second = w.telegram("1001", "1001", None, "[PD-285] second");
+    assert_eq!(w.marks[&second], Mark::Stored { targets: vec![name("PD-285")], words: None });
+    w.wait(TimeDelta::seconds(5));
+    assert!(matches!(&w.marks[&second], Mark::Stored { words: Some(_), .. }));
+    w.finishes("PD-285", "one");
+    w.takes("PD-285");
+    assert!(matches!(w.marks[&second], Mark::Taken { .. }));
+    let third = w.telegram("1001", "1001", None, "[PD-285] third");
+    w.finishes("PD-285", "two");
+    w.takes("PD-285");
+    w.wait(TimeDelta::minutes(1));
+    assert!(matches!(w.marks[&third], Mark::Taken { .. }), "nothing outdated comes after it");
 }
 
 #[test]
@@ -354,6 +380,88 @@ fn an_answer_in_parts_goes_on_where_it_was_cut_over_a_wait_and_a_crash() {
     assert_eq!(order, ["part-1", "part-2", "part-3", "part-4", "short"]);
     let marked: Vec<_> = parts(&w).into_iter().filter(|t| t.contains("may be a repeat")).collect();
     assert_eq!(marked.len(), 1, "only the one whose end nobody saw");
+}
+
+#[test]
+fn while_something_is_in_doubt_nothing_else_goes_into_its_chat() {
+    let mut w = private();
+    w.start("PD-285");
+    w.start("PD-300");
+    w.doing("PD-285", crate::agent::Doing::Working);
+    w.wait(TimeDelta::seconds(20));
+    w.failures.push_back(SayError::InDoubt);
+    w.finishes("PD-285", "All tests pass.");
+    let tries = w.tries;
+    let gate = w.asks_to_run("PD-300", "K7Q2", "make test"); // five seconds go by in here
+    assert_eq!(w.tries, tries, "what is found next in that chat must be what is in doubt");
+    w.wait(TimeDelta::seconds(5));
+    let texts = w.shows("1001");
+    let at = |words: &str| texts.iter().position(|text| text.contains(words)).unwrap();
+    assert!(at("All tests pass.") < at("make test"), "{texts:?}");
+    assert!(matches!(w.card_state(gate), CardState::Open));
+}
+
+#[test]
+fn a_group_without_the_right_stays_without_topics_whatever_its_messages_say() {
+    let mut w = forum();
+    w.failures.push_back(SayError::NoThreads { reason: "the bot is no administrator".into() });
+    w.start("PD-285");
+    for _ in 0..3 {
+        w.telegram("1001", "-100", None, "/status");
+    }
+    w.start("PD-286");
+    w.wait(TimeDelta::minutes(5));
+    let said = w.shows("-100").into_iter().filter(|t| t.contains("no administrator")).count();
+    assert!(said >= 1 && w.state.threads.is_empty(), "{:?}", w.shows("-100"));
+    let told =
+        w.shows("-100").into_iter().filter(|t| t.starts_with("No topic can be made")).count();
+    assert_eq!(told, 1, "once");
+    let crate::command::Reply::Status(status) = w.ask(crate::command::Command::Status).unwrap()
+    else {
+        panic!("no status")
+    };
+    let telegram = status.bridges.iter().find(|b| b.name.as_str() == "telegram").unwrap();
+    assert!(telegram.trouble.as_deref().is_some_and(|why| why.contains("no administrator")));
+    w.notes(Noted::Open { chat: ChatId::new("-100"), room: Room::Forum });
+    assert_eq!(w.state.threads.len(), 2);
+}
+
+#[test]
+fn an_edit_that_names_another_session_goes_there_instead() {
+    let mut w = private();
+    w.start("PD-285");
+    w.start("PD-286");
+    w.telegram("1001", "1001", None, "[PD-285] first");
+    w.takes("PD-285");
+    let message = w.telegram("1001", "1001", None, "[PD-285] look at the login");
+    let what =
+        crate::bridge::HeardKind::Edited { message, text: "[PD-286] look at the login".into() };
+    w.hears("1001", super::world::telegram("1001", None), "e1".into(), w.now, what);
+    assert_eq!(w.handed("PD-286"), ["look at the login"]);
+    w.finishes("PD-285", "one");
+    assert_eq!(w.handed("PD-285"), ["first"], "and not to the first as well");
+}
+
+#[test]
+fn that_a_turn_failed_comes_after_what_was_answered_before() {
+    let mut w = private();
+    w.start("PD-285");
+    w.doing("PD-285", crate::agent::Doing::Working);
+    w.wait(TimeDelta::seconds(20));
+    w.failures.push_back(SayError::Later { after: Duration::from_secs(10) });
+    w.finishes("PD-285", "Half of it is done.");
+    w.report(
+        "PD-285",
+        AgentEvent::TurnFailed {
+            turn: None,
+            kind: crate::agent::FailureKind::Service,
+            text: "overloaded".into(),
+        },
+    );
+    w.wait(TimeDelta::minutes(1));
+    let texts = w.shows("1001");
+    let at = |words: &str| texts.iter().position(|text| text.contains(words)).unwrap();
+    assert!(at("Half of it") < at("overloaded"), "{texts:?}");
 }
 
 #[test]

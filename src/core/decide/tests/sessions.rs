@@ -88,6 +88,9 @@ fn a_resume_that_fails_is_said_and_nothing_is_sent_elsewhere() {
     assert!(w.said("No conversation found"));
     assert!(w.handed("PD-285").is_empty());
     assert_eq!(w.state.line_of(w.id("PD-285")).count(), 1, "the prompt is kept");
+    w.taps("Resume PD-285");
+    let session = &w.state.sessions[&w.id("PD-285")];
+    assert!(matches!(session.launching, Some(Launch::Resume { .. })), "never a fresh one");
 }
 
 #[test]
@@ -265,8 +268,27 @@ fn a_session_is_started_from_the_chat_and_named_after_its_first_words() {
     assert_eq!((session.agent.as_str(), session.title.as_str()), ("claude", "count the ferries"));
     assert_eq!(w.state.line_of(w.id("PD-7")).next().unwrap().text, "count the ferries");
     w.writes("/new PD-8 in quai count again");
-    assert!(w.said("no project is called `quai`. Did you mean quay?"));
+    assert!(w.said("No project is called `quai`. Did you mean quay?"));
     assert!(w.state.session_named("PD-8").is_none());
+    w.writes("/new");
+    assert!(w.said("Give it a name: /new NAME what to do."));
+}
+
+#[test]
+fn a_chat_is_told_the_commands_that_a_chat_takes() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("/end nosuch");
+    assert!(w.said("There is no session nosuch. /sessions lists them; /new NAME starts one."));
+    w.writes("/resume PD-285");
+    assert!(w.said("`vigie attach PD-285` shows it, /end PD-285 ends it."));
+}
+
+#[test]
+fn a_command_without_a_session_names_those_that_run() {
+    let mut w = World::with(&["PD-285", "docs"]);
+    w.writes("/screen");
+    assert!(w.said("Which one? /screen "));
+    assert!(w.said("These run: "));
 }
 
 #[test]
@@ -288,5 +310,74 @@ fn the_thread_shows_what_the_command_line_told_its_session() {
     let form = crate::agent::PromptForm::Text;
     w.ask(Command::Send { session: "PD-285".into(), text: "count the ferries".into(), form })
         .unwrap();
-    assert!(w.said("Inès Caradec at the command line: count the ferries"));
+    assert!(w.said("Inès Caradec to PD-285 at the command line: count the ferries"));
+}
+
+#[test]
+fn a_stop_for_one_of_several_is_asked_about_and_all_is_one_tap() {
+    let mut w = World::with(&["PD-285", "PD-300", "PD-310"]);
+    for name in ["PD-285", "PD-300"] {
+        w.writes(&format!("[{name}] cargo test"));
+        w.takes(name);
+    }
+    w.writes("/STOP");
+    assert_eq!(interrupts(&w), 0);
+    let labels: Vec<_> = w.last().buttons().iter().map(|b| b.label.clone()).collect();
+    assert_eq!(labels.len(), 4, "{labels:?}");
+    assert_eq!(w.taps("Stop PD-300"), "Stopping PD-300; its context is kept.");
+    assert_eq!(interrupts(&w), 1);
+    w.report("PD-300", AgentEvent::Interrupted { turn: None });
+    w.doing("PD-300", Doing::Idle);
+    assert_eq!(w.taps("Stop all"), "Stopping PD-285; their context is kept.");
+    assert_eq!(interrupts(&w), 2, "what is idle is left alone");
+    w.report("PD-285", AgentEvent::Interrupted { turn: None });
+    w.doing("PD-285", Doing::Idle);
+    assert!(w.taps("Stop all").contains("Nothing was stopped"));
+}
+
+#[test]
+fn a_stop_hits_what_runs_and_not_what_waits_behind_it() {
+    let mut w = World::with(&["PD-285", "PD-300"]);
+    w.writes("[PD-285] cargo test");
+    w.takes("PD-285");
+    w.report("PD-285", AgentEvent::Progress { turn: None, line: "compiling".into() });
+    let progress = w.last().message.clone();
+    w.writes("[PD-285] and then the docs");
+    w.wait(chrono::TimeDelta::hours(5)); // the machine slept
+    w.replies(&progress, "/stop");
+    assert_eq!(interrupts(&w), 1);
+    w.report("PD-285", AgentEvent::Interrupted { turn: None });
+    w.doing("PD-285", Doing::Idle);
+    assert_eq!(w.takes("PD-285"), "and then the docs");
+    assert_eq!(interrupts(&w), 1);
+}
+
+#[test]
+fn each_trouble_of_a_turn_is_said_and_keeps_what_waits() {
+    for (kind, words) in [
+        (FailureKind::Account, "is not logged in"),
+        (FailureKind::Limit, "usage limit"),
+        (FailureKind::Request, "refused by its service"),
+    ] {
+        let mut w = World::with(&["PD-285"]);
+        w.writes("[PD-285] go");
+        w.takes("PD-285");
+        w.writes("[PD-285] next");
+        let text = "the service's own words".into();
+        w.report("PD-285", AgentEvent::TurnFailed { turn: None, kind, text });
+        assert!(w.said(words) && w.said("the service's own words"), "{words}");
+        assert_eq!(w.state.line_of(w.id("PD-285")).count(), 1);
+    }
+}
+
+#[test]
+fn secrets_are_masked_once_and_the_mask_is_seen() {
+    let mut w = World::with(&["PD-285"]);
+    let key = ["sk-", "ant-api03-", "INVENTEDinvented0000INVENTED"].concat();
+    let address = ["postgres://quay:", "hunter2invented", "@db.example.org/quay"].concat();
+    w.finishes("PD-285", &format!("KEY={key}\n{address} **and** {address}"));
+    let said = w.last().text();
+    assert!(!said.contains("INVENTED") && !said.contains("hunter2"), "{said}");
+    assert_eq!(said.matches("•••").count(), 3, "{said}");
+    assert!(said.contains("quay:•••@db.example.org") && said.contains("3 secrets were masked"));
 }

@@ -13,8 +13,8 @@ use crate::{
     },
     answer::Words,
     bridge::{
-        Action, Body, Budget, Button, Card, CardState, Files, Heard, HeardKind, Limits, Mark,
-        Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
+        Action, Attached, Body, Budget, Button, Card, CardState, Files, Got, Heard, HeardKind,
+        Limits, Mark, Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
     },
     command::{Command, Refusal, Reply, Request, Start},
     decide::{Effect, Event, LookAt, decide, next_deadline},
@@ -50,6 +50,8 @@ pub(super) struct World {
     pub tries: usize,
     /// What sort of chat each is; a person's own otherwise.
     pub rooms: HashMap<ChatId, Room>,
+    /// Kinds of what was written into the journal.
+    pub journal: Vec<String>,
     /// What was asked to be looked at.
     pub asked: Vec<(SessionId, LookAt, Files, Place)>,
     /// While `true` nothing said arrives: it stays in flight.
@@ -63,6 +65,8 @@ pub(super) struct Shown {
     pub place: Place,
     pub message: MessageId,
     pub post: Post,
+    /// When it was first there.
+    pub at: Timestamp,
 }
 
 impl Shown {
@@ -174,6 +178,7 @@ impl World {
             failures: VecDeque::new(),
             calls: Vec::new(),
             tries: 0,
+            journal: Vec::new(),
             rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
             asked: Vec::new(),
             cut: false,
@@ -234,7 +239,10 @@ impl World {
             Row::Focus(f) => format!("focus {:?} {}", f.place, f.human),
             Row::Chat(c) => format!("chat {} {}", c.bridge, c.chat),
             Row::Identity(i) => format!("identity {} {}", i.bridge, i.from),
-            Row::Journal(_) => return,
+            Row::Journal(entry) => {
+                self.journal.push(entry.kind.clone());
+                return;
+            }
         };
         self.rows.insert(key, row.clone());
     }
@@ -270,7 +278,7 @@ impl World {
                 let message = MessageId::new(format!("v{}", self.next_message));
                 self.next_message += 1;
                 self.sent.insert(delivery, message.clone());
-                self.shown.push(Shown { place, message: message.clone(), post });
+                self.shown.push(Shown { place, message: message.clone(), post, at: self.now });
                 said(message)
             }
             Say::Edit { message, post } => {
@@ -527,11 +535,31 @@ impl World {
         message
     }
 
+    /// The owner sends a file with words in the main chat.
+    pub(super) fn sends_file(&mut self, text: &str, name: &str) -> MessageId {
+        let message = MessageId::new(format!("p{}", self.next_message));
+        self.next_message += 1;
+        let got = Got::File { path: format!("/files/{name}"), bytes: 3 };
+        let what = HeardKind::Text {
+            message: message.clone(),
+            text: text.into(),
+            reply_to: None,
+            origin: TextOrigin::Typed,
+            files: vec![Attached { name: name.into(), got }],
+        };
+        self.hears("owner", main_chat(), message.as_str().to_owned(), self.now, what);
+        message
+    }
+
     pub(super) fn edits(&mut self, message: &MessageId, text: &str) {
+        self.edits_at(message, text, self.now);
+    }
+
+    pub(super) fn edits_at(&mut self, message: &MessageId, text: &str, at: Timestamp) {
         let key = format!("edit {message} {}", self.next_message);
         self.next_message += 1;
         let what = HeardKind::Edited { message: message.clone(), text: text.into() };
-        self.hears("owner", main_chat(), key, self.now, what);
+        self.hears("owner", main_chat(), key, at, what);
     }
 
     /// Taps the button with that label on the newest message that has one.

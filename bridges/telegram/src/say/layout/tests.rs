@@ -142,6 +142,14 @@ fn a_decided_card_says_so_first_and_keeps_what_it_was_about() {
     card.state = CardState::Taken { decided: decided(), taken: at(57) };
     let taken = shown(&theirs(Body::Card(card.clone())), Where::Main);
     insta::assert_snapshot!(taken.lines().next().unwrap(), @"Denied by Inès Caradec, 10:05 UTC, from the phone page. The agent has it since 10:05 UTC.");
+    let reason = Decided { verdict: "Denied: use the test database".into(), ..decided() };
+    card.state = CardState::Taken { decided: reason, taken: at(57) };
+    let taken = shown(&theirs(Body::Card(card.clone())), Where::Main);
+    let lines: Vec<_> = taken.lines().take(2).collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    Denied: use the test database
+    By Inès Caradec, 10:05 UTC, from the phone page. The agent has it since 10:05 UTC.
+    ");
     card.state = CardState::Closed { why: "Approved at the desk".into(), at: at(2) };
     let closed = shown(&theirs(Body::Card(card)), Where::Main);
     insta::assert_snapshot!(closed.lines().next().unwrap(), @"Approved at the desk, 09:10 UTC.");
@@ -159,7 +167,11 @@ fn an_edit_shows_its_diff() {
         buttons: vec![
             button("Deny", Weight::Plain, Action::Deny { gate: gate() }),
             button("Approve", Weight::Go, Action::Allow { gate: gate() }),
-            button("For this session", Weight::Plain, Action::AllowForSession { gate: gate() }),
+            button(
+                "Approve for this session",
+                Weight::Plain,
+                Action::AllowForSession { gate: gate() },
+            ),
         ],
         ..permission()
     };
@@ -186,7 +198,7 @@ fn an_edit_shows_its_diff() {
     code: approve K7Q2
     code: deny K7Q2
     [Deny] [+Approve]
-    [For this session]
+    [Approve for this session]
     ");
 }
 
