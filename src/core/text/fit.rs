@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use super::{
     Rich, Style,
-    split::{split, units},
+    split::{parts, units},
 };
 use crate::bridge::{Document, Limits, TextUnit};
 
@@ -29,29 +29,30 @@ pub struct Fitted {
 /// document is that block. `document_name` has no ending, this adds one; unsafe characters go.
 pub fn fit(text: &Rich, limits: &Limits, document_name: &str) -> Fitted {
     let most = limits.parts.max(1);
-    let parts = spoken(split(text, limits));
+    let parts = spoken(text, limits, most);
     if parts.len() <= most {
         return Fitted { parts, document: None };
     }
     let document = document(text, document_name);
     let around = shortened_blocks(text, limits, &document.name);
-    let mut parts = spoken(split(&around, limits));
+    let mut parts = spoken(&around, limits, most);
     let document = if parts.len() <= most {
         document
     } else {
         let whole =
             Document { text: fenced(text), name: file_name(document_name, "md"), ..document };
-        parts = spoken(split(&beginning(text, limits, &whole), limits));
+        parts = spoken(&beginning(text, limits, &whole), limits, most);
         parts.truncate(most); // only where the note itself needs several messages
         Document { about: about(&whole.text), ..whole }
     };
     Fitted { parts, document: Some(document) }
 }
 
-/// Without parts that show nothing: services refuse an empty message.
-fn spoken(mut parts: Vec<Rich>) -> Vec<Rich> {
-    parts.retain(|part| !super::invisible::is_blank(&part.text));
-    parts
+/// The parts without those that show nothing, since services refuse an empty message; no more than
+/// one above `most`, which is one too many.
+fn spoken(text: &Rich, limits: &Limits, most: usize) -> Vec<Rich> {
+    let seen = |part: &Rich| !super::invisible::is_blank(&part.text);
+    parts(text, limits).filter(seen).take(most.saturating_add(1)).collect()
 }
 
 /// The block alone when there is one, else the whole text.
@@ -131,7 +132,7 @@ fn first_lines(text: &str, unit: TextUnit, room: usize) -> usize {
         return lines;
     }
     let one = Limits::of_text(unit, room, 0, 1);
-    split(&Rich::plain(&text[..lines]), &one).first().map_or(0, |part| part.text.trim_end().len())
+    parts(&Rich::plain(&text[..lines]), &one).next().map_or(0, |part| part.text.trim_end().len())
 }
 
 /// The plain text with its blocks fenced again, for a file that people open elsewhere.

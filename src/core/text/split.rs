@@ -12,16 +12,22 @@ use crate::bridge::{Limits, TextUnit};
 /// cut: only there can a part be longer than the limit. Where more spans lie on one spot than the
 /// limit allows, the innermost are left out.
 pub fn split(text: &Rich, limits: &Limits) -> Vec<Rich> {
-    let mut parts = Vec::new();
+    parts(text, limits).collect()
+}
+
+/// The parts of [`split`], each cut when it is asked for.
+pub(super) fn parts(text: &Rich, limits: &Limits) -> impl Iterator<Item = Rich> {
     let mut from = 0;
-    while from < text.text.len() {
+    std::iter::from_fn(move || {
+        if from >= text.text.len() {
+            return None;
+        }
         let to = from + cut(&text.text[from..], &text.spans, from, limits);
         let mut part = text.slice(from..to);
         part.spans.truncate(limits.spans);
-        parts.push(part);
         from = to;
-    }
-    parts
+        Some(part)
+    })
 }
 
 /// How much room `text` takes in a message.
