@@ -26,7 +26,7 @@ pub const GENERAL: TopicId = 1;
 
 /// How long a `wait_…` waits before it gives up: far longer than anything takes, since a busy machine
 /// must not fail a test.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What there is at the start. Change the fields before [`Emulator::start`](crate::Emulator::start).
 #[derive(Clone, Debug)]
