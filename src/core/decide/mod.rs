@@ -225,6 +225,7 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.lapse_gates();
     work.show_late_progress();
     work.hand_prompts();
+    work.keep_shut_chats_short();
     work.send_due();
     work.out
 }

@@ -117,9 +117,8 @@ impl Work<'_> {
         let here = |target: &Target| target.bridge == *bridge && target.chat == *from;
         let moved: Vec<_> =
             self.state.deliveries.values().filter(|d| here(&d.to)).cloned().collect();
-        for mut delivery in moved {
-            delivery.to.chat = to.clone();
-            self.put(Row::Delivery(delivery));
+        for delivery in moved {
+            self.move_delivery(delivery, to);
         }
         let threads: Vec<_> = self
             .state

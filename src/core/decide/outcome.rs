@@ -8,7 +8,7 @@ use crate::{
     bridge::{Body, Level, Post, Repeats, Said, SayError},
     delivery::{Delivery, DeliveryState, Outgoing, Rank, Spot, Target, Tries},
     id::{BridgeName, ChatId, DeliveryId, SessionId},
-    state::{Chat, ChatRow, JustSent, Row, ThreadRow},
+    state::{Chat, ChatRow, ChatState, JustSent, Row, ThreadRow},
 };
 
 /// After a send whose end nobody saw, before it is tried again.
@@ -59,9 +59,8 @@ impl Work<'_> {
             Err(SayError::NoThreads { reason }) => return self.no_threads(delivery, &reason),
             Err(SayError::Moved { to }) => {
                 let (bridge, from) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-                delivery.to.chat = to.clone();
                 delivery.state = DeliveryState::Due { not_before: None, tries: tries.refused() };
-                self.put(Row::Delivery(delivery));
+                self.move_delivery(delivery, &to);
                 return self.chat_moved(&bridge, &from, &to);
             }
             Err(SayError::Shut { reason }) => {
@@ -143,7 +142,44 @@ impl Work<'_> {
         };
         self.put(Row::Delivery(delivery));
         self.chat_shut(&bridge, &chat, reason);
-        self.drop_oldest_of(&bridge, &chat);
+    }
+
+    /// Messages have other numbers in the chat it moved to: what would change or mark one of the old
+    /// chat would hit a stranger there.
+    pub(super) fn move_delivery(&mut self, mut delivery: Delivery, to: &ChatId) {
+        let lost = match &delivery.what {
+            Outgoing::Edit { of, .. } => self.state.messages.contains_key(of),
+            Outgoing::Mark { .. } => true,
+            Outgoing::Post { .. } | Outgoing::Thread { .. } => false,
+        };
+        if lost {
+            let why = "its chat has moved, and the message stayed behind".into();
+            delivery.state = DeliveryState::Failed { why, at: self.now };
+        } else {
+            delivery.to.chat = to.clone();
+        }
+        self.put(Row::Delivery(delivery));
+    }
+
+    /// What waits for chats that take nothing stays within its bound, and is worth waiting for.
+    pub(super) fn keep_shut_chats_short(&mut self) {
+        let is_shut = |row: &&ChatRow| matches!(row.state, ChatState::Shut { .. });
+        let shut: Vec<_> = self.state.chats.values().filter(is_shut).cloned().collect();
+        for row in shut {
+            let outdated = |d: &&Delivery| {
+                d.to.bridge == row.bridge
+                    && d.to.chat == row.chat
+                    && matches!(d.rank, Rank::Note | Rank::Progress)
+                    && matches!(d.state, DeliveryState::Due { .. })
+            };
+            let all = self.state.deliveries.values().filter(outdated).cloned();
+            for mut old in all.collect::<Vec<_>>() {
+                let why = "its chat takes nothing".into();
+                old.state = DeliveryState::Failed { why, at: self.now };
+                self.put(Row::Delivery(old));
+            }
+            self.drop_oldest_of(&row.bridge, &row.chat);
+        }
     }
 
     /// What waits for a chat that takes nothing has a bound; the oldest is given up and said.

@@ -282,6 +282,40 @@ fn what_matters_waits_for_a_chat_that_is_shut_and_comes_when_it_opens() {
 }
 
 #[test]
+fn a_chat_that_stays_shut_gathers_a_bounded_number_of_what_is_worth_it() {
+    let mut w = private();
+    w.start("PD-285");
+    w.failures.push_back(SayError::Shut { reason: "the bot was blocked".into() });
+    for number in 0..700 {
+        w.report("PD-285", AgentEvent::Progress { turn: None, line: format!("step {number}") });
+        w.finishes("PD-285", &format!("answer {number}"));
+    }
+    assert!(w.state.deliveries.len() <= 500, "{}", w.state.deliveries.len());
+    w.notes(Noted::Open { chat: ChatId::new("1001"), room: Room::Direct });
+    w.wait(TimeDelta::hours(1));
+    let shown = w.shows("1001");
+    assert!(shown.contains(&"answer 699".to_owned()));
+    assert!(!shown.iter().any(|text| text.starts_with("step")), "{shown:?}");
+}
+
+#[test]
+fn an_edit_never_follows_its_message_into_the_chat_that_took_its_place() {
+    let mut w = World::on_telegram();
+    w.rooms.insert(ChatId::new("-5001"), Room::Group);
+    w.pairs("owner", "1001", "-5001");
+    w.start("PD-285");
+    let gate = w.asks_to_run("PD-285", "K7Q2", "make test");
+    w.wait(TimeDelta::minutes(2));
+    let (old, _) = w.card(gate);
+    w.failures.push_back(SayError::Moved { to: ChatId::new("-1002") });
+    w.taps("Approve");
+    w.wait(TimeDelta::minutes(2));
+    let shown = w.shown.iter().find(|s| s.message == old).unwrap();
+    assert!(!shown.buttons().is_empty(), "its number may be another message's there");
+    assert!(w.state.deliveries.is_empty(), "{:?}", w.state.deliveries);
+}
+
+#[test]
 fn after_a_long_silence_open_cards_are_asked_again() {
     let mut w = private();
     w.start("PD-285");
