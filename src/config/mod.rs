@@ -1,9 +1,11 @@
 //! TOML → checked [`Config`]. Nothing behind this module checks a setting again.
 
 mod access;
+mod bounds;
 mod check;
 mod defaults;
 mod keys;
+mod lord;
 mod paths;
 mod problem;
 mod rows;
