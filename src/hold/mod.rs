@@ -17,6 +17,7 @@ mod server;
 mod session;
 mod sorter;
 mod terminal;
+mod token;
 mod tree;
 mod view;
 
