@@ -260,6 +260,7 @@ fn outside(
             Box::pin(async move { invite?().await }) as Boxed<_>
         }),
         inside_a_session: ancestry::may_be_an_agents,
+        programs: None,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
             assets: vigie_phone::assets_router(),

@@ -86,6 +86,7 @@ impl Home {
                 Box::pin(async move { Some(link) })
             }),
             inside_a_session,
+            programs: None,
             phone: Some(phone()),
         };
         let parts = Parts {

@@ -64,7 +64,7 @@ pub(super) async fn connect(data: &Path) -> io::Result<UnixStream> {
 
 /// Who is at the other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
+pub enum Peer {
     /// The person this Vigie belongs to.
     Ours,
     /// Another user, or nobody knows who.
