@@ -266,6 +266,7 @@ fn outside(
             ancestry::Caller::Session { folder } => Peer::Agent { folder: Some(folder) },
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
+        programs: None,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
             assets: vigie_phone::assets_router(),
