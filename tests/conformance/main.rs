@@ -75,7 +75,7 @@ async fn serve() -> Served {
         whence: |peer, extensions| {
             extensions.insert(match peer {
                 Peer::Ours | Peer::Stranger => Whence::Outside,
-                Peer::Agent => Whence::Inside,
+                Peer::Agent { .. } => Whence::Inside,
             });
         },
     };
@@ -86,7 +86,7 @@ async fn serve() -> Served {
         folder: Arc::new(|_| PathBuf::new()),
         screen: Arc::new(|_| Box::pin(async { Err("there is none".into()) })),
         invite: Arc::new(|_| Box::pin(async { None })),
-        inside_a_session: |_| false,
+        whose: |_| Peer::Ours,
         phone: None,
         programs: Some(programs),
     };
