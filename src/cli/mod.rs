@@ -21,6 +21,7 @@ mod send;
 mod sessions;
 mod status;
 mod steer;
+mod token;
 mod up;
 mod waiting;
 mod watch;
@@ -119,6 +120,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Pair { human } => pair::code(human, desk).await,
         Command::People => pair::people(desk).await,
         Command::Unpair { bridge, id } => pair::unpair(&bridge, &id, desk).await,
+        Command::Token(token) => token::run(token, desk).await,
         Command::New(args) => new::run(args, desk).await,
         Command::Send(args) => send::run(args, desk).await,
         Command::Stop { name } => steer::run(&name, "stop", desk).await,
