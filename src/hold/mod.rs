@@ -8,6 +8,7 @@ pub(crate) mod clock;
 mod environment;
 mod hooks;
 mod journal;
+mod namespace;
 mod orders;
 mod process;
 pub mod protocol;
@@ -17,6 +18,7 @@ mod server;
 mod session;
 mod sorter;
 mod terminal;
+mod token;
 mod tree;
 mod view;
 

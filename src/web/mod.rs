@@ -20,4 +20,4 @@ mod token;
 pub use outside::{Boxed, Outside, PhoneMount};
 pub use people::Caller;
 pub use serve::{Parts, StartError, Started, start};
-pub use socket::{PathTooLong, SOCKET_NAME};
+pub use socket::{PathTooLong, Peer, SOCKET_NAME};

@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use crate::agents::{AgentKind, Size};
     use std::os::unix::fs::PermissionsExt;
-    use vigie_core::{Timestamp, id::SessionId};
+    use vigie_core::{Timestamp, id::SessionId, session::Role};
 
     fn spec(home: &Path) -> Spec {
         Spec {
@@ -171,6 +171,8 @@ mod tests {
             shared: home.into(),
             recording_limit: 32 << 20,
             prompt_ends: None,
+            mcp_url: None,
+            role: Role::Worker,
         }
     }
 
