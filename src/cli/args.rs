@@ -83,7 +83,12 @@ pub enum Command {
     /// Interrupt what a session does; it keeps its context
     Stop { name: String },
     /// End a session; it can be resumed
-    End { name: String },
+    End {
+        name: String,
+        /// With all that it started, and what that started
+        #[arg(long)]
+        tree: bool,
+    },
     /// Kill every process of a session
     Kill { name: String },
     /// Go on with an ended session
@@ -207,6 +212,9 @@ pub struct New {
     /// What it is about, in a few words
     #[arg(long, short, default_value = "", hide_default_value = true)]
     pub title: String,
+    /// Other sessions neither see it nor can write to it, and it sees none
+    #[arg(long)]
+    pub isolated: bool,
     /// The first message
     pub prompt: Vec<String>,
 }

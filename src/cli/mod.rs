@@ -124,7 +124,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::New(args) => new::run(args, desk).await,
         Command::Send(args) => send::run(args, desk).await,
         Command::Stop { name } => steer::run(&name, "stop", desk).await,
-        Command::End { name } => steer::run(&name, "end", desk).await,
+        Command::End { name, tree } => steer::end(&name, tree, desk).await,
         Command::Kill { name } => steer::run(&name, "kill", desk).await,
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,

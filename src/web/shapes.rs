@@ -271,6 +271,17 @@ pub struct NewSession {
     pub project: Option<String>,
     pub agent: Option<String>,
     pub prompt: Option<String>,
+    /// Other sessions neither see it nor reach it.
+    #[serde(default)]
+    pub isolated: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndSession {
+    /// With whatever it and those below it started, even where it has ended itself.
+    #[serde(default)]
+    pub tree: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
