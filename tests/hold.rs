@@ -59,6 +59,7 @@ fn spec(home: &Path, program: &str, args: &[&str]) -> Spec {
         shared: home.to_owned(),
         recording_limit: 32 << 20,
         prompt_ends: Some("ready$ ".into()),
+        confinement: None,
     }
 }
 

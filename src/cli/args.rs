@@ -5,7 +5,7 @@ use clap_complete::Shell;
 use std::{net::SocketAddr, path::PathBuf};
 
 use super::hook::HookArgs;
-use crate::agents::demo::DemoArgs;
+use crate::{agents::demo::DemoArgs, confine::ConfineArgs};
 
 /// Steer many coding-agent sessions from one phone chat.
 #[derive(Debug, Parser)]
@@ -117,6 +117,9 @@ pub enum Command {
     /// Hand an agent's hook to its holder
     #[command(hide = true)]
     Hook(HookArgs),
+    /// Confine a session's program
+    #[command(hide = true, subcommand)]
+    Confine(ConfineArgs),
     /// Behave like a coding agent
     #[command(hide = true)]
     DemoAgent(DemoArgs),

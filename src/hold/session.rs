@@ -24,6 +24,7 @@ use super::{
     pty::Pty,
     record::Recording,
     server::{self, Server},
+    start,
     tree::{self, Killed, Undertaker},
 };
 use crate::agents::{self, AgentIo, AgentKind, Desk, Reporter, Spec};
@@ -55,12 +56,14 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         .map_err(|source| HoldError::Listen { what: "the agent's hooks", source })?;
     let (address, hook_calls, serve_hooks) = hooks.split();
     let env = environment::of_program(&spec);
-    let command = agents::command_line(spec.kind, &spec, folder, &address, env)
+    let own = start::agent_folder(folder)
+        .map_err(|source| HoldError::Folder { folder: folder.to_owned(), source })?;
+    let command = agents::command_line(spec.kind, &spec, &own, &address, env)
         .map_err(|source| HoldError::Agent { source })?;
     let signals = Signals::listen()?;
     let recording = Recording::start(folder, &spec)
         .map_err(|source| HoldError::System { what: "record the session", source })?;
-    let pty = Arc::new(Pty::spawn(&spec, &command, recording)?);
+    let pty = Arc::new(start::start(folder, &spec, command, recording).await?);
     let (events, written) = journal.start().map_err(ours)?;
     let reports = Reporter::new(events);
     if torn > 0 {

@@ -56,6 +56,7 @@ pub(crate) fn spec(
         shared: cwd.into(),
         recording_limit: 32 << 20,
         prompt_ends: None,
+        confinement: None,
     }
 }
 

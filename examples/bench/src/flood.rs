@@ -106,6 +106,7 @@ async fn through_a_holder(
         shared: folder.to_owned(),
         recording_limit: 32 << 20,
         prompt_ends: None,
+        confinement: None,
     };
     client::spawn(vigie, folder, &spec).await?;
     let rate = async { flooded(&mut meeting.agent().await?).await }.await;

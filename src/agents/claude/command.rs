@@ -171,6 +171,7 @@ mod tests {
             shared: home.into(),
             recording_limit: 32 << 20,
             prompt_ends: None,
+            confinement: None,
         }
     }
 

@@ -35,6 +35,7 @@ impl Run {
             shared: run.folder(),
             recording_limit: 1 << 20,
             prompt_ends: None,
+            confinement: None,
         };
         fs::write(run.folder().join("spec.json"), serde_json::to_vec(&spec).unwrap()).unwrap();
         run
