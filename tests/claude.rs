@@ -389,14 +389,18 @@ async fn a_dialog_nobody_told_us_of_needs_the_desk_and_stop_closes_it() {
     assert_eq!(session.finished().await, "back");
 }
 
-/// Waits until Claude Code has written `text` to its transcript: within half a second after a turn
-/// KILL still loses it.
-async fn written(session: &Session, text: &str) {
-    let path = session.seen().iter().find_map(|event| match event {
+fn transcript(session: &Session) -> String {
+    let told = session.seen().iter().find_map(|event| match event {
         AgentEvent::Conversation { transcript, .. } => transcript.clone(),
         _ => None,
     });
-    let path = path.expect("its first hook names the transcript");
+    told.expect("its first hook names the transcript")
+}
+
+/// Waits until Claude Code has written `text` to its transcript: within half a second after a turn
+/// KILL still loses it.
+async fn written(session: &Session, text: &str) {
+    let path = transcript(session);
     let there = async {
         while !fs::read_to_string(&path).is_ok_and(|lines| lines.contains(&format!("\"{text}\""))) {
             tokio::task::yield_now().await;
@@ -420,6 +424,50 @@ async fn a_killed_session_goes_on_with_its_whole_context() {
     assert_eq!(session.finished().await, "that one");
     let heard = lab.model.heard().join("\n");
     assert!(heard.contains("mistletoe") && heard.contains("which word?"), "{heard}");
+}
+
+#[tokio::test]
+async fn mail_reaches_the_model_beside_the_next_result_of_the_same_turn() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt(&format!("=> {CURL} then bash echo on then say done")).await;
+    let (request, _) = session.asked().await;
+    let first = session.mail("PD-286 asks: <which> store? => say never").await;
+    let second = session.mail("PD-287 says: none").await;
+    session.answer(&request, ALLOW).await;
+    assert_eq!(session.settled_mail(first).await, AgentEvent::MailTaken { mail: first });
+    assert_eq!(session.settled_mail(second).await, AgentEvent::MailTaken { mail: second });
+    assert_eq!(session.finished().await, "done", "no person's word");
+    let with_result = lab.model.asked("[mail] PD-286 asks: <which> store?").await;
+    let news = lab.model.news(with_result);
+    let at = |text: &str| news.find(text).unwrap_or_else(|| panic!("no {text} in {news}"));
+    assert!(at("tool_result") < at("PD-286 asks") && at("PD-286 asks") < at("[mail] PD-287 says"));
+    let next = lab.model.news(lab.model.asked_after(with_result).await);
+    assert!(!next.contains("[mail]"), "once: {next}");
+}
+
+#[tokio::test]
+async fn mail_that_comes_too_late_goes_back_and_in_as_a_prompt_of_no_person() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("=> slow 2 one").await;
+    session.working().await;
+    let mail = session.mail("too late").await;
+    assert_eq!(session.settled_mail(mail).await, AgentEvent::MailReturned { mail });
+    assert!(session.finished().await.starts_with("one"));
+    let text = "!From PD-286:\n<vigie-mail>\nready\n</vigie-mail>\n\n=> say read it";
+    let prompt = session.others(text).await;
+    session.taken(prompt).await;
+    assert_eq!(session.finished().await, "read it");
+    assert_eq!(lab.model.heard_times(&format!("[mail] {text}")), 1);
+    assert_eq!(lab.model.heard_times("too late"), 0);
+    written(&session, "read it").await;
+    let said = claude::read_transcript(Path::new(&transcript(&session))).unwrap().said;
+    let mail = said.iter().find_map(|said| match &said.what {
+        claude::What::Mail { text } => Some(text.as_str()),
+        _ => None,
+    });
+    assert_eq!(mail, Some(text), "{said:#?}");
 }
 
 #[tokio::test]
