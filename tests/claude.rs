@@ -25,6 +25,7 @@ use vigie_core::agent::{
     AcceptEdits, AgentEvent, Asked, AtDesk, Decision, Doing, ExitStatus, FailureKind, Held,
     OrderKind, RefusedPrompt, Scope, Settled,
 };
+use vigie_core::session::Role;
 
 const ALLOW: Decision = Decision::Allow { scope: Scope::Once };
 /// A command that always needs a permission, and does nothing: nobody listens on port 1.
@@ -468,6 +469,35 @@ async fn mail_that_comes_too_late_goes_back_and_in_as_a_prompt_of_no_person() {
         _ => None,
     });
     assert_eq!(mail, Some(text), "{said:#?}");
+}
+
+#[tokio::test]
+async fn the_lord_keeps_its_words_and_its_skill_over_compaction_and_resume() {
+    const WORDS: &str = "You are the Lord of this Vigie";
+    const SKILL: &str = "How the Lord of a Vigie reports";
+    let lab = lab!();
+    let mut spec = lab.spec();
+    spec.role = Role::Lord;
+    let mut session = lab.start(spec).await;
+    session.prompt("one => call Skill {\"skill\":\"vigie:lord\"} then say one").await;
+    assert_eq!(session.finished().await, "one");
+    let first = lab.model.whole(lab.model.asked("one =>").await);
+    assert!(first.contains(WORDS) && first.contains(SKILL));
+    let read = lab.model.whole(lab.model.asked("# Questioning a session").await);
+    assert!(read.contains(WORDS), "the skill was read, without asking anybody");
+    session.command("/compact").await;
+    session.until("compacted", |event| (*event == AgentEvent::Compacted).then_some(())).await;
+    session.prompt("two => say two").await;
+    assert_eq!(session.finished().await, "two");
+    assert!(lab.model.whole(lab.model.asked("two =>").await).contains(WORDS));
+    written(&session, "two").await;
+    let (spec, folder) = session.die().await;
+    let mut session = Session::start(spec, folder).await;
+    session.idle().await;
+    session.prompt("three => say three").await;
+    assert_eq!(session.finished().await, "three");
+    let resumed = lab.model.whole(lab.model.asked("three =>").await);
+    assert!(resumed.contains(WORDS) && resumed.contains(SKILL));
 }
 
 #[tokio::test]
