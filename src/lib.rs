@@ -5,6 +5,7 @@ pub mod bridges;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod confine;
 pub mod daemon;
 pub mod doctor;
 pub mod hold;

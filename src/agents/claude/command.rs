@@ -191,6 +191,7 @@ mod tests {
             prompt_ends: None,
             mcp_url: None,
             role: Role::Worker,
+            confinement: None,
         }
     }
 
