@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 use vigie_core::{
     bridge::Bridge, command::Refusal, decide::Effect, id::BridgeName, route::BadPrefix,
 };
@@ -20,6 +20,7 @@ use crate::{
     bridges::{self, Bridges, Invite},
     clock::Clock,
     config::{Config, Surroundings},
+    confine::{self, Lacking, Protection},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
     outbox::{Outbox, Sending},
@@ -43,6 +44,8 @@ pub struct Options {
     /// The data folder.
     pub data: PathBuf,
     pub clock: Clock,
+    /// The configuration, there or not: no agent sees it.
+    pub config_file: PathBuf,
     /// The program that holders and hooks are started from: our own, except in tests.
     pub binary: PathBuf,
 }
@@ -54,7 +57,8 @@ impl Options {
     /// When the system does not say which file we were started from.
     pub fn new(config: Config, around: &Surroundings) -> io::Result<Self> {
         let binary = std::env::current_exe()?;
-        Ok(Self { config, data: around.data.clone(), clock: Clock::system(), binary })
+        let (data, config_file) = (around.data.clone(), around.config.clone());
+        Ok(Self { config, data, clock: Clock::system(), config_file, binary })
     }
 }
 
@@ -91,18 +95,32 @@ pub struct Daemon {
 
 /// Starts every part. When it returns, people and sessions are served.
 pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
-    let Options { config, data, clock, binary } = options;
+    let Options { config, data, clock, config_file, binary } = options;
     if ancestry::inside_a_session() {
         return Err(DaemonError::InsideASession);
     }
     let lock = take(&data)?;
+    close_memory();
+    // Where links lead now: somebody could turn one of them to another place later.
+    let data = fs::canonicalize(&data)
+        .map_err(|source| DaemonError::Folder { folder: data.clone(), source })?;
     make_projects(&config, &data)?;
+    let lacking: Arc<[Lacking]> = confine::probe(&binary, &data).await.into();
+    tell_protections(&lacking);
+    let hidden = hidden(&config, &data, &config_file)?;
     let config = Arc::new(config);
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
     let Bridges { all: bridges, phone, invites } = bridges::open(&config, &data, &clock, &tasks)?;
     let (listening, address) = tokio::sync::watch::channel(None);
-    let ground = Ground { config: config.clone(), data: data.clone(), binary, address };
+    let ground = Ground {
+        config: config.clone(),
+        data: data.clone(),
+        binary,
+        address,
+        lacking: lacking.clone(),
+        hidden,
+    };
     sessions::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
@@ -200,6 +218,41 @@ fn take(folder: &Path) -> Result<File, DaemonError> {
     Ok(lock)
 }
 
+/// Our memory, environment and descriptors are nobody's business: agents run as the same user.
+fn close_memory() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
+        warn!(%error, "other processes of this user can look into this one");
+    }
+}
+
+fn tell_protections(lacking: &[Lacking]) {
+    for each in lacking {
+        warn!(protection = each.protection.name(), why = %each.why, "missing; see vigie doctor");
+    }
+    let holding = Protection::ALL
+        .into_iter()
+        .filter(|one| !lacking.iter().any(|each| each.protection == *one));
+    let names: Vec<_> = holding.map(Protection::name).collect();
+    info!(by = names.join(", "), "agents are confined");
+}
+
+/// What no agent sees: the data folder, the configuration with its folder where that is ours alone,
+/// and the bot's token.
+fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBuf>, DaemonError> {
+    let folder = config_file.parent().filter(|folder| folder.file_name() == Some("vigie".as_ref()));
+    if let Some(folder) = folder {
+        // What is not there cannot be hidden, and an agent could make it.
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(|source| DaemonError::Folder { folder: folder.into(), source })?;
+    }
+    let token = config.telegram.token_file.clone();
+    Ok(vec![data.into(), folder.unwrap_or(config_file).into(), token])
+}
+
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.
 fn make_projects(config: &Config, data: &Path) -> Result<(), DaemonError> {
     for project in config.projects.iter().filter(|project| project.path.starts_with(data)) {
@@ -266,6 +319,7 @@ fn outside(
             ancestry::Caller::Session { folder } => Peer::Agent { folder: Some(folder) },
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
+        programs: None,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
             assets: vigie_phone::assets_router(),

@@ -63,6 +63,7 @@ fn spec(home: &Path, program: &str, args: &[&str]) -> Spec {
         prompt_ends: Some("ready$ ".into()),
         mcp_url: None,
         role: Role::Worker,
+        confinement: None,
     }
 }
 

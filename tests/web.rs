@@ -88,6 +88,7 @@ impl Home {
                 Box::pin(async move { Some(link) })
             }),
             whose,
+            programs: None,
             phone: Some(phone()),
         };
         let parts = Parts {

@@ -26,6 +26,8 @@ use vigie_core::{
     session::Role,
 };
 
+use crate::confine::Confinement;
+
 /// Which adapter runs a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -78,6 +80,9 @@ pub struct Spec {
     pub mcp_url: Option<String>,
     #[serde(default)]
     pub role: Role,
+    /// What is closed to the program; `None`: nothing.
+    #[serde(default)]
+    pub confinement: Option<Confinement>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,8 +115,9 @@ pub struct CommandLine {
     pub env: BTreeMap<String, String>,
 }
 
-/// What starts this session's program. `env` is the cleaned environment, `folder` the session's
-/// own, where an adapter may write settings before the program reads them.
+/// What starts this session's program. `env` is the cleaned environment, `folder` the run's own for
+/// its agent: an adapter may write settings there before the program reads them, and of Vigie's
+/// folders the program sees this one alone.
 ///
 /// # Errors
 /// A sentence for a person: what of the session's folder could not be written, or that this build
@@ -127,6 +133,14 @@ pub fn command_line(
         AgentKind::Shell => Ok(shell::command_line(spec, env)),
         AgentKind::Claude => claude::command_line(spec, folder, hooks, env).map_err(Error::other),
         AgentKind::Demo => demo::command_line(spec, hooks, env),
+    }
+}
+
+/// What of [`Spec`] besides its working folder the program itself reads and writes.
+pub fn used_folders(spec: &Spec) -> Vec<PathBuf> {
+    match spec.kind {
+        AgentKind::Demo => vec![spec.shared.clone()],
+        AgentKind::Claude | AgentKind::Shell => Vec::new(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use vigie_core::caller::TokenScope;
 
 use super::hook::HookArgs;
-use crate::agents::demo::DemoArgs;
+use crate::{agents::demo::DemoArgs, confine::ConfineArgs};
 
 /// Steer many coding-agent sessions from one phone chat.
 #[derive(Debug, Parser)]
@@ -132,6 +132,9 @@ pub enum Command {
     /// Hand an agent's hook to its holder
     #[command(hide = true)]
     Hook(HookArgs),
+    /// Confine a session's program
+    #[command(hide = true, subcommand)]
+    Confine(ConfineArgs),
     /// Behave like a coding agent
     #[command(hide = true)]
     DemoAgent(DemoArgs),

@@ -34,7 +34,7 @@ pub use failure::Exit;
 use clap::Parser;
 use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
-use crate::{agents::demo, clock::Clock, config::Surroundings, hold, web::client::Client};
+use crate::{agents::demo, clock::Clock, config::Surroundings, confine, hold, web::client::Client};
 use args::{Init, Mcp};
 use failure::Failure;
 use out::Out;
@@ -76,6 +76,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 /// The hidden commands that sessions are made of. They print for programs and need no daemon.
 fn part_of_a_session(args: Args) -> Result<ExitCode, Box<Args>> {
     match args.command {
+        Command::Confine(confine) => Ok(confine::main(&confine)),
         Command::Hold { folder } => Ok(hold::run(folder).unwrap_or(ExitCode::FAILURE)),
         Command::Hook(hook) => {
             // It never fails its agent, whatever happens.
@@ -139,7 +140,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,
         Command::Completions { shell } => completions::print(shell),
-        Command::Hold { .. } | Command::Hook(_) | Command::DemoAgent(_) => {
+        Command::Hold { .. } | Command::Confine(_) | Command::Hook(_) | Command::DemoAgent(_) => {
             unreachable!("carried out before there was a desk")
         }
     }

@@ -22,7 +22,7 @@ use super::{
     },
     values,
 };
-use crate::agents::AgentKind;
+use crate::{agents::AgentKind, confine::Level};
 
 const TABLES: [&str; 12] = [
     "web",
@@ -308,6 +308,11 @@ impl Check<'_> {
                 env: row.env.unwrap_or_default(),
                 permission_mode: self.permission_mode(row.permission_mode),
                 prompt_ends: row.prompt_ends.map(Spanned::into_inner),
+                confine: row
+                    .confine
+                    .and_then(|level| self.choice(&level, &LEVELS))
+                    .unwrap_or_default(),
+                hide: self.hidden(&row.hide.unwrap_or_default()),
             };
             agents.retain(|other| other.name != agent.name);
             agents.push(agent);
@@ -322,6 +327,19 @@ impl Check<'_> {
             self.add(text.span(), words, hint);
         }
         Some(text.into_inner())
+    }
+
+    fn hidden(&mut self, paths: &[Spanned<String>]) -> Vec<PathBuf> {
+        paths.iter().filter_map(|path| self.path(path)).collect()
+    }
+
+    fn path(&mut self, text: &Spanned<String>) -> Option<PathBuf> {
+        let path = self.around.expand(text.get_ref());
+        if path.is_none() {
+            let hint = "Write an absolute path, or one that begins with `~/`.".to_owned();
+            self.add(text.span(), format!("`{}` is not absolute", text.get_ref()), Some(hint));
+        }
+        path
     }
 
     /// A path, or a bare name to be found on PATH when it is started.
@@ -357,11 +375,7 @@ impl Check<'_> {
                 Some(agent) => self.agent(&agent, &mut config.agents),
                 None => self.usual_agent(),
             };
-            let expanded = self.around.expand(path.get_ref()).unwrap_or_else(|| {
-                let hint = "Write an absolute path, or one that begins with `~/`.".to_owned();
-                self.add(path.span(), format!("`{}` is not absolute", path.get_ref()), Some(hint));
-                path.get_ref().into()
-            });
+            let expanded = self.path(&path).unwrap_or_default();
             let worktree = row.worktree.and_then(|mode| self.choice(&mode, &WORKTREES));
             let worktree = worktree.unwrap_or(WorktreeMode::None);
             read.push(Project { name, path: expanded, agent, worktree });
@@ -438,6 +452,9 @@ impl Check<'_> {
 
 const KINDS: [(&str, AgentKind); 3] =
     [("claude", AgentKind::Claude), ("shell", AgentKind::Shell), ("demo", AgentKind::Demo)];
+
+const LEVELS: [(&str, Level); 3] =
+    [("auto", Level::Auto), ("required", Level::Required), ("off", Level::Off)];
 
 const WORKTREES: [(&str, WorktreeMode); 2] =
     [("none", WorktreeMode::None), ("per-story", WorktreeMode::PerStory)];

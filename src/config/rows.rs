@@ -46,6 +46,8 @@ pub(super) struct AgentRow {
     pub env: Option<BTreeMap<String, String>>,
     pub permission_mode: Text,
     pub prompt_ends: Text,
+    pub confine: Text,
+    pub hide: Option<Vec<Spanned<String>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -17,6 +17,7 @@ mod record;
 mod server;
 mod session;
 mod sorter;
+mod start;
 mod terminal;
 mod token;
 mod tree;

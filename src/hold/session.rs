@@ -24,6 +24,7 @@ use super::{
     pty::Pty,
     record::Recording,
     server::{self, Server},
+    start,
     token::Token,
     tree::{self, Killed, Undertaker},
 };
@@ -55,6 +56,8 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         .await
         .map_err(|source| HoldError::Listen { what: "the agent's hooks", source })?;
     let (address, hook_calls, serve_hooks) = hooks.split();
+    let own = start::agent_folder(folder)
+        .map_err(|source| HoldError::Folder { folder: folder.to_owned(), source })?;
     let signals = Signals::listen()?;
     let recording = Recording::start(folder, &spec)
         .map_err(|source| HoldError::System { what: "record the session", source })?;
@@ -68,9 +71,9 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         let what = format!("the last report before a crash was torn ({torn} bytes) and is dropped");
         reports.report(AgentEvent::Degraded { what }).await;
     }
-    let command = agents::command_line(spec.kind, &spec, folder, &address, env)
+    let command = agents::command_line(spec.kind, &spec, &own, &address, env)
         .map_err(|source| HoldError::Agent { source })?;
-    let pty = Arc::new(Pty::spawn(&spec, &command, recording)?);
+    let pty = Arc::new(start::start(folder, &spec, command, recording).await?);
 
     let (last_key, desk) = watch::channel(None);
     let (exit, exited) = watch::channel(None);

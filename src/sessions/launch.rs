@@ -11,7 +11,8 @@ use vigie_core::{
 use super::{Ground, WorktreeError, worktree};
 use crate::{
     agents::{Conversation, Size, Spec},
-    config::WorktreeMode,
+    config::{Agent, WorktreeMode},
+    confine::{Confinement, Lacking, Level, Protection},
     hold::client::{self, LinkError},
     hub::Hub,
 };
@@ -29,6 +30,11 @@ pub(super) struct Plan {
 pub(super) enum LaunchError {
     #[error("no agent is called `{0}` any more; the configuration has changed")]
     NoAgent(AgentName),
+    #[error(
+        "its agent is to be confined (`confine = \"required\"`), and {protection} is missing here: {why}; \
+         `vigie doctor` says what to do"
+    )]
+    NotConfined { protection: &'static str, why: String },
     #[error("its folder {} does not exist", .0.display())]
     NoFolder(PathBuf),
     #[error(transparent)]
@@ -93,6 +99,7 @@ impl Plan {
         let session = &self.session;
         let agent = self.ground.config.agents.iter().find(|a| a.name == session.agent);
         let agent = agent.ok_or_else(|| LaunchError::NoAgent(session.agent.clone()))?;
+        let confinement = self.confinement(agent)?;
         let conversation = match self.how.clone() {
             Launch::New { conversation: id } => Conversation::New { id },
             Launch::Resume { conversation: id } => Conversation::Resume { id },
@@ -109,11 +116,39 @@ impl Plan {
             permission_mode: agent.permission_mode.clone(),
             conversation,
             first_seq: session.last_seq + 1,
-            shared: self.ground.shared(session.id),
+            shared: self.ground.memory(session.id),
             recording_limit: self.ground.config.recording.limit,
             prompt_ends: agent.prompt_ends.clone(),
             mcp_url: Some(mcp_url),
             role: session.role,
+            confinement,
         })
+    }
+
+    /// What is closed to the session's program, as far as this machine has the means.
+    fn confinement(&self, agent: &Agent) -> Result<Option<Confinement>, LaunchError> {
+        if agent.confine == Level::Off {
+            return Ok(None);
+        }
+        let lacking = |protection: &Protection| {
+            self.ground.lacking.iter().find(|each| each.protection == *protection)
+        };
+        let all = Protection::OF_A_SESSION;
+        if agent.confine == Level::Required
+            && let Some(Lacking { protection, why }) = all.iter().find_map(lacking)
+        {
+            return Err(LaunchError::NotConfined {
+                protection: protection.name(),
+                why: why.clone(),
+            });
+        }
+        let by: Vec<_> = all.into_iter().filter(|each| lacking(each).is_none()).collect();
+        let hide = self.ground.hidden.iter().chain(&agent.hide).cloned().collect();
+        // The data folder is the only one of ours that people work in.
+        let project = self.ground.config.projects.iter().find(|p| p.name == self.session.project);
+        let folders = project.map(|project| project.path.clone());
+        let folders = folders.into_iter().chain([PathBuf::from(&self.session.cwd)]);
+        let keep = folders.filter(|path| self.ground.is_worked_in(path)).collect();
+        Ok((!by.is_empty()).then_some(Confinement { by, hide, keep }))
     }
 }

@@ -12,7 +12,7 @@ pub use worktree::WorktreeError;
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 use tokio::sync::{mpsc, watch};
@@ -24,7 +24,7 @@ use vigie_core::{
     session::{Launch, Session},
 };
 
-use crate::{config::Config, hub::Hub, tasks::Tasks};
+use crate::{config::Config, confine::Lacking, hub::Hub, tasks::Tasks};
 
 /// Orders and acknowledgements that may wait for one holder. Prompts come one at a time; a person
 /// cannot tap this fast.
@@ -40,12 +40,28 @@ pub struct Ground {
     pub binary: PathBuf,
     /// Where agents reach us, once we listen.
     pub address: watch::Receiver<Option<SocketAddr>>,
+    /// What confines no session here.
+    pub lacking: Arc<[Lacking]>,
+    /// What no agent sees: Vigie's folders and files, the data folder among them.
+    pub hidden: Vec<PathBuf>,
 }
 
 impl Ground {
     /// What all starts of a session share.
     pub fn shared(&self, session: SessionId) -> PathBuf {
         self.data.join("sessions").join(session.to_string())
+    }
+
+    /// What an agent of ours remembers of a session over its starts.
+    fn memory(&self, session: SessionId) -> PathBuf {
+        self.shared(session).join("memory")
+    }
+
+    /// A folder inside of our own that is there for sessions: a worktree, the demo project.
+    fn is_worked_in(&self, path: &Path) -> bool {
+        let path = std::fs::canonicalize(path).unwrap_or_default();
+        let inside = path.strip_prefix(&self.data).ok().and_then(|path| path.iter().next());
+        inside.is_some_and(|first| first == "worktrees" || first == "demo")
     }
 
     /// Where files lie that are about to be sent.

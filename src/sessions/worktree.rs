@@ -34,7 +34,8 @@ pub(super) fn still_there(path: &Path) -> Result<(), WorktreeError> {
 }
 
 /// Makes `root/NAME` on branch `vigie/NAME` out of `repository`; one that is there from before is
-/// taken as it is, with whatever work is in it.
+/// taken as it is, with whatever work is in it. It is locked: another session does not see it, and
+/// its `git worktree prune` would take it for gone.
 pub(super) async fn make(
     repository: &Path,
     root: &Path,
@@ -51,9 +52,9 @@ pub(super) async fn make(
             .is_ok();
     let folder = path.to_string_lossy().into_owned();
     if exists {
-        git(repository, &["worktree", "add", "--", &folder, &branch]).await?;
+        git(repository, &["worktree", "add", "--lock", "--", &folder, &branch]).await?;
     } else {
-        git(repository, &["worktree", "add", "-b", &branch, "--", &folder]).await?;
+        git(repository, &["worktree", "add", "--lock", "-b", &branch, "--", &folder]).await?;
     }
     Ok(Made { path, branch })
 }

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use vigie_core::{command::Refusal, id::BridgeName, session::Session};
 
 use super::{Caller, Peer, shapes::Event};
-use crate::hub::Hub;
+use crate::{config::PublicUrl, hub::Hub};
 
 /// A future that one of these calls returns.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -34,6 +34,17 @@ pub struct Outside {
     /// Whose a process of this user is: the person's, or an agent's.
     pub whose: fn(u32) -> Peer,
     pub phone: Option<PhoneMount>,
+    pub programs: Option<ProgramsMount>,
+}
+
+/// What programs and agents call, as its own part hands it out. It has a guard of its own: who calls
+/// is no person and has no login.
+#[derive(Clone)]
+pub struct ProgramsMount {
+    /// Made once it is known under which address people know us.
+    pub router: Arc<dyn Fn(&PublicUrl) -> Router + Send + Sync>,
+    /// Puts where a call comes from into a request as that router expects it.
+    pub whence: fn(Peer, &mut Extensions),
 }
 
 /// The phone page, as its own package hands it out.

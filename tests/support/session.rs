@@ -59,6 +59,7 @@ pub(crate) fn spec(
         prompt_ends: None,
         mcp_url: None,
         role: Role::Worker,
+        confinement: None,
     }
 }
 

@@ -108,6 +108,7 @@ async fn through_a_holder(
         prompt_ends: None,
         mcp_url: None,
         role: Role::Worker,
+        confinement: None,
     };
     client::spawn(vigie, folder, &spec).await?;
     let rate = async { flooded(&mut meeting.agent().await?).await }.await;

@@ -37,6 +37,7 @@ impl Run {
             prompt_ends: None,
             mcp_url: None,
             role: Role::Worker,
+            confinement: None,
         };
         fs::write(run.folder().join("spec.json"), serde_json::to_vec(&spec).unwrap()).unwrap();
         run
