@@ -28,7 +28,7 @@ use crate::{
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
-    web::{self, Boxed, Outside, PhoneMount, Started, shapes},
+    web::{self, Boxed, Outside, Peer, PhoneMount, Started, shapes},
 };
 
 /// For tasks to end after the first signal; sessions go on without us anyway.
@@ -92,7 +92,7 @@ pub struct Daemon {
 /// Starts every part. When it returns, people and sessions are served.
 pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let Options { config, data, clock, binary } = options;
-    if !ancestry::holders_above(std::process::id()).is_empty() {
+    if ancestry::inside_a_session() {
         return Err(DaemonError::InsideASession);
     }
     let lock = take(&data)?;
@@ -259,7 +259,11 @@ fn outside(
             let invite = invites.get(bridge).cloned();
             Box::pin(async move { invite?().await }) as Boxed<_>
         }),
-        inside_a_session: ancestry::may_be_an_agents,
+        whose: |pid| match ancestry::caller(pid) {
+            ancestry::Caller::Outside => Peer::Ours,
+            ancestry::Caller::Session { folder } => Peer::Agent { folder: Some(folder) },
+            ancestry::Caller::Unclear => Peer::Agent { folder: None },
+        },
         programs: None,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),

@@ -16,7 +16,7 @@ use vigie::{
     hub::{Hub, Mail},
     tasks::{Finish, Tasks},
     web::{
-        self, Caller, Outside, Parts, PhoneMount,
+        self, Caller, Outside, Parts, Peer, PhoneMount,
         client::{Client, ClientError},
         shapes::{
             Done, Event, LinkShape, LoginShape, NewLink, NewPairing, PairingShape, PeopleShape,
@@ -59,10 +59,10 @@ phone = false
 
 impl Home {
     async fn start() -> Self {
-        Self::start_with(|_| false).await
+        Self::start_with(|_| Peer::Ours).await
     }
 
-    async fn start_with(inside_a_session: fn(u32) -> bool) -> Self {
+    async fn start_with(whose: fn(u32) -> Peer) -> Self {
         let data = tempfile::tempdir().unwrap();
         let around = Surroundings {
             home: data.path().into(),
@@ -85,7 +85,7 @@ impl Home {
                 let link = format!("https://{bridge}.example.org/quay_bot");
                 Box::pin(async move { Some(link) })
             }),
-            inside_a_session,
+            whose,
             programs: None,
             phone: Some(phone()),
         };
@@ -473,7 +473,7 @@ async fn the_desk_sees_who_is_heard_and_takes_it_back() {
 
 #[tokio::test]
 async fn an_agent_does_not_command_vigie() {
-    let home = Home::start_with(|_| true).await;
+    let home = Home::start_with(|_| Peer::Agent { folder: None }).await;
     let refused = home.desk().get::<StatusShape>("/status").await.unwrap_err();
     assert!(
         matches!(&refused, ClientError::Refused(shape) if shape.code == "inside_a_session"),
@@ -484,7 +484,8 @@ async fn an_agent_does_not_command_vigie() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_agent_does_not_come_in_with_a_cookie_either() {
-    let home = Home::start_with(|pid| pid == std::process::id()).await;
+    let agent = |_| Peer::Agent { folder: Some("/run".into()) };
+    let home = Home::start_with(agent).await;
     for path in ["/", "/login", "/phone", "/api/v1/status"] {
         let answer = home.ask(empty(home.get(path))).await;
         assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{path}");

@@ -32,6 +32,17 @@ pub enum AgentKind {
     Demo,
 }
 
+impl AgentKind {
+    /// Whether messages of other sessions may reach it. A shell runs what is typed into it, whoever
+    /// wrote it.
+    pub fn takes_mail(self) -> bool {
+        match self {
+            Self::Claude | Self::Demo => true,
+            Self::Shell => false,
+        }
+    }
+}
+
 /// Everything a holder needs to start a session's program; written to the session's folder before
 /// the holder is, mode 0600.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -74,6 +74,12 @@ id!(/// One thing heard from a chat.
     HeardId, "hrd_");
 id!(/// One order from the daemon to a holder; the holder carries each out once.
     OrderId, "ord_");
+id!(/// One message between sessions.
+    MailId, "msg_");
+id!(/// Something an agent waits for and can come back for.
+    TicketId, "tkt_");
+id!(/// One token of a program outside of every session.
+    TokenId, "tok_");
 id!(/// One standing permission a person gave ("for this session").
     GrantId, "grt_");
 

@@ -6,6 +6,7 @@ use crate::{
     Timestamp,
     agent::{ExitStatus, Order},
     bridge::SessionLook,
+    caller::{Isolated, Principal, TokenHash},
     id::{AgentName, HumanId, ProjectName, SessionId, SessionName, TurnId},
 };
 
@@ -38,6 +39,64 @@ pub struct Session {
     /// The agent's last words, shortened, for lists.
     pub last_words: Option<String>,
     pub spent: Spent,
+    #[serde(default)]
+    pub role: Role,
+    /// `None`: a person started it.
+    #[serde(default)]
+    pub spawn: Option<Spawn>,
+    #[serde(default)]
+    pub isolated: Isolated,
+    /// What it says it does.
+    #[serde(default)]
+    pub summary: Option<Summary>,
+    /// Of the token its present run speaks with.
+    #[serde(default)]
+    pub token: Option<TokenHash>,
+    /// What stirred its present turn, when that was a message.
+    #[serde(default)]
+    pub stirred: Stirred,
+}
+
+/// What a session is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    #[default]
+    Worker,
+    /// The person's one counterpart: gets what has no address.
+    Lord,
+}
+
+/// That an agent started it, and on what terms.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spawn {
+    pub by: Principal,
+    /// The session or client above them all.
+    pub root: Principal,
+    /// Generations below what a person started.
+    pub depth: u32,
+    /// What was set aside for it; past that its turn is stopped.
+    pub micro_usd: u64,
+    pub tokens: u64,
+    /// The starter's own key.
+    pub key: Option<String>,
+    /// It went past what was set aside, and that was said.
+    pub over_budget: bool,
+}
+
+/// What an agent says it is doing.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Summary {
+    pub text: String,
+    pub at: Timestamp,
+}
+
+/// How a turn came about that messages led to; zeros: a person's own words did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stirred {
+    pub hops: u32,
+    /// The depth of the deepest session behind it: nobody reaches deeper through another.
+    pub depth: u32,
 }
 
 /// An order to end, kept until the program is gone.

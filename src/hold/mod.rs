@@ -8,6 +8,7 @@ pub(crate) mod clock;
 mod environment;
 mod hooks;
 mod journal;
+mod namespace;
 mod orders;
 mod process;
 pub mod protocol;

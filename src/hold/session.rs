@@ -233,6 +233,7 @@ impl Session {
             }
             OrderKind::Prompt { .. }
             | OrderKind::Withdraw { .. }
+            | OrderKind::Mail { .. }
             | OrderKind::Interrupt
             | OrderKind::Answer { .. } => {}
         }
@@ -256,6 +257,7 @@ impl Session {
             OrderKind::Answer { request, .. } => {
                 AgentEvent::Settled { request, how: Settled::Gone }
             }
+            OrderKind::Mail { mail, .. } => AgentEvent::MailReturned { mail },
             OrderKind::Interrupt => AgentEvent::Degraded { what: why.into() },
             OrderKind::Withdraw { .. } | OrderKind::End | OrderKind::Kill => return,
         };

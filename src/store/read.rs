@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 use vigie_core::{
     Timestamp,
     bridge::{Heard, HeardKind, Place},
-    id::{BridgeName, ChatId, MessageId},
-    state::{Facts, Found, HeardOutcome, HeardRow, Row},
+    caller::{AgentFacts, Letter, Principal},
+    id::{BridgeName, ChatId, MessageId, SessionId},
+    mail::Mail,
+    state::{AnswerRow, Facts, Found, HeardOutcome, HeardRow, Row},
 };
 
 use super::StoreError;
@@ -70,13 +72,94 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     rows(db, &mut found, "focus", "SELECT human, body FROM focus", Row::Focus)?;
     rows(db, &mut found, "chat", "SELECT chat, body FROM chat", Row::Chat)?;
     rows(db, &mut found, "identity", "SELECT id, body FROM identity", Row::Identity)?;
+    rows(
+        db,
+        &mut found,
+        "mail",
+        "SELECT id, body FROM mail WHERE open = 1 ORDER BY number",
+        Row::Mail,
+    )?;
+    rows(
+        db,
+        &mut found,
+        "ticket",
+        &format!(
+            "SELECT id, body FROM (SELECT id, body FROM ticket {recent} {REMEMBERED}) ORDER BY id"
+        ),
+        Row::Ticket,
+    )?;
+    rows(db, &mut found, "token", "SELECT id, body FROM token", Row::Token)?;
     found.messages = messages(db)?;
     found.spent = spent(db)?;
     found.next_prompt =
         db.query_row("SELECT coalesce(max(number), 0) + 1 FROM prompt", [], |row| row.get(0))?;
     found.next_delivery =
         db.query_row("SELECT coalesce(max(number), 0) + 1 FROM delivery", [], |row| row.get(0))?;
+    found.next_mail =
+        db.query_row("SELECT coalesce(max(number), 0) + 1 FROM mail", [], |row| row.get(0))?;
     Ok(found)
+}
+
+/// What must be known before a message of this sender is decided about.
+pub(super) fn mail_facts(
+    db: &Connection,
+    from: &Principal,
+    letter: &Letter,
+) -> Result<AgentFacts, StoreError> {
+    let sender = match from {
+        Principal::Session { session } => session.to_string(),
+        Principal::Client { token } => token.to_string(),
+    };
+    let same_key = match &letter.key {
+        Some(key) => {
+            let sql =
+                "SELECT id, body FROM mail WHERE sender = ?1 AND key = ?2 ORDER BY number LIMIT 1";
+            one_mail(db, sql, params![sender, key])?
+        }
+        None => None,
+    };
+    let answered = match &letter.reply_to {
+        Some(id) => one_mail(db, "SELECT id, body FROM mail WHERE id = ?1", [id.to_string()])?,
+        None => None,
+    };
+    Ok(AgentFacts { same_key, answered })
+}
+
+fn one_mail(
+    db: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<Option<Mail>, StoreError> {
+    let found = db
+        .prepare_cached(sql)?
+        .query_row(parameters, |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+        .optional()?;
+    let Some((row, body)) = found else { return Ok(None) };
+    let read = serde_json::from_str(&body);
+    read.map(Some).map_err(|e| StoreError::Row {
+        table: "mail",
+        column: "body",
+        row,
+        reason: e.to_string(),
+    })
+}
+
+/// The last answer of a session.
+pub(super) fn last_answer(
+    db: &Connection,
+    session: SessionId,
+) -> Result<Option<AnswerRow>, StoreError> {
+    let body = db
+        .prepare_cached("SELECT body FROM answer WHERE session = ?1")?
+        .query_row([session.to_string()], |row| row.get::<_, String>(0))
+        .optional()?;
+    let read = body.map(|body| serde_json::from_str(&body)).transpose();
+    read.map_err(|e| StoreError::Row {
+        table: "answer",
+        column: "body",
+        row: session.to_string(),
+        reason: e.to_string(),
+    })
 }
 
 /// A row that does not read is left where it is and said; the rest goes on.

@@ -26,7 +26,8 @@ fn prompt(number: u64, text: &str) -> Prompt {
         number,
         text: text.into(),
         form: PromptForm::Text,
-        by: HumanId::new("owner"),
+        by: Some(HumanId::new("owner")),
+        mails: Vec::new(),
         message: None,
         state: PromptState::Queued,
     }

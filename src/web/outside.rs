@@ -5,7 +5,7 @@ use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
 use vigie_core::{command::Refusal, id::BridgeName, session::Session};
 
-use super::{Caller, shapes::Event, socket::Peer};
+use super::{Caller, Peer, shapes::Event};
 use crate::{config::PublicUrl, hub::Hub};
 
 /// A future that one of these calls returns.
@@ -31,8 +31,8 @@ pub struct Outside {
     pub screen: ReadScreen,
     /// The link under which people find us on a chat service, when that has one and says it.
     pub invite: AskInvite,
-    /// Whether a process runs inside an agent's session.
-    pub inside_a_session: fn(u32) -> bool,
+    /// Whose a process of this user is: the person's, or an agent's.
+    pub whose: fn(u32) -> Peer,
     pub phone: Option<PhoneMount>,
     pub programs: Option<ProgramsMount>,
 }

@@ -35,7 +35,7 @@ use super::{
     links::Links,
     login,
     logins::{Logins, LoginsError},
-    loopback,
+    loopback::{self, OtherEnd},
     outside::{Outside, ProgramsMount},
     people::{Caller, People},
     shapes::Reaches,
@@ -145,10 +145,10 @@ pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
         tasks: tasks.clone(),
     }));
     let (over_tcp, desk) = (over_tcp(&app), desk(&app));
-    let (connections, inside) = (tasks.clone(), app.outside.inside_a_session);
-    tasks.start("web", move |stop| accept_tcp(tcp, over_tcp, connections, inside, stop));
+    let (connections, whose) = (tasks.clone(), app.outside.whose);
+    tasks.start("web", move |stop| accept_tcp(tcp, over_tcp, connections, whose, stop));
     let connections = tasks.clone();
-    tasks.start("desk", move |stop| accept_unix(unix, desk, connections, inside, stop));
+    tasks.start("desk", move |stop| accept_unix(unix, desk, connections, whose, stop));
     Ok(Started { listening, url })
 }
 
@@ -185,9 +185,9 @@ fn over_tcp(app: &App) -> Router {
 fn programs_door(app: &App, programs: &ProgramsMount) -> Router {
     let whence = programs.whence;
     let tell = move |mut request: Request, next: Next| async move {
-        match request.extensions().get::<Peer>().copied() {
+        match request.extensions().get::<Peer>().cloned() {
             Some(Peer::Stranger) | None => strangers_fault().into_response(),
-            Some(peer @ (Peer::Ours | Peer::Agent)) => {
+            Some(peer @ (Peer::Ours | Peer::Agent { .. })) => {
                 whence(peer, request.extensions_mut());
                 next.run(request).await
             }
@@ -264,12 +264,19 @@ async fn phone_allowed(request: Request, next: Next) -> Response {
 async fn ours_alone(request: Request, next: Next) -> Response {
     match request.extensions().get::<Peer>() {
         Some(Peer::Ours) => next.run(request).await,
-        Some(Peer::Agent) => Fault::new(
+        Some(Peer::Agent { folder: Some(_) }) => Fault::new(
             StatusCode::FORBIDDEN,
             "inside_a_session",
             "this comes from inside a session, and agents do not command Vigie",
         )
         .hint("Run it in a terminal outside of Vigie, or ask the person.")
+        .into_response(),
+        Some(Peer::Agent { folder: None }) => Fault::new(
+            StatusCode::FORBIDDEN,
+            "inside_a_session",
+            "it cannot be told that this comes from outside of a session",
+        )
+        .hint("Use a terminal or browser that is not in a container or sandbox of its own.")
         .into_response(),
         Some(Peer::Stranger) | None => strangers_fault().into_response(),
     }
@@ -283,7 +290,7 @@ async fn accept_tcp(
     listener: TcpListener,
     router: Router,
     tasks: Tasks,
-    inside_a_session: fn(u32) -> bool,
+    whose: fn(u32) -> Peer,
     stop: CancellationToken,
 ) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
@@ -304,9 +311,9 @@ async fn accept_tcp(
             if let Err(error) = stream.set_nodelay(true) {
                 debug!(%error, "a connection stays slow");
             }
-            let peer = browser(&stream, from, inside_a_session).await;
+            let peer = browser(&stream, from, whose).await;
             let room = match peer {
-                Peer::Agent => agents.try_acquire_owned().map(Some),
+                Peer::Agent { .. } => agents.try_acquire_owned().map(Some),
                 Peer::Ours | Peer::Stranger => Ok(None),
             };
             if let Ok(room) = room {
@@ -320,25 +327,25 @@ async fn accept_tcp(
     }
 }
 
-/// A browser, unless an agent is at the other end; over the network nobody can tell.
-async fn browser(stream: &TcpStream, from: SocketAddr, inside_a_session: fn(u32) -> bool) -> Peer {
+/// A browser, unless an agent is or may be at the other end; over the network nobody can tell.
+async fn browser(stream: &TcpStream, from: SocketAddr, whose: fn(u32) -> Peer) -> Peer {
     let Ok(here) = stream.local_addr() else { return Peer::Stranger };
-    if !from.ip().is_loopback() {
-        return Peer::Ours;
-    }
-    let look = move || loopback::holders(from, here).into_iter().any(inside_a_session);
-    match tokio::task::spawn_blocking(look).await {
-        Ok(false) => Peer::Ours,
-        Ok(true) => Peer::Agent,
-        Err(_) => Peer::Stranger,
-    }
+    let look = move || match loopback::other_end(from, here) {
+        OtherEnd::Elsewhere => Peer::Ours,
+        OtherEnd::Gone => Peer::Agent { folder: None },
+        OtherEnd::Processes(pids) => {
+            let not_ours = pids.into_iter().map(whose).find(|peer| *peer != Peer::Ours);
+            not_ours.unwrap_or(Peer::Ours)
+        }
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or(Peer::Stranger)
 }
 
 async fn accept_unix(
     listener: UnixListener,
     router: Router,
     tasks: Tasks,
-    inside_a_session: fn(u32) -> bool,
+    whose: fn(u32) -> Peer,
     stop: CancellationToken,
 ) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
@@ -351,7 +358,7 @@ async fn accept_unix(
                 Err(error) => { pause(&error).await; continue }
             },
         };
-        let peer = socket::peer(&stream, inside_a_session);
+        let peer = socket::peer(&stream, whose);
         let router = router.clone().layer(axum::Extension(peer));
         tasks.start("desk connection", |stop| async move {
             connection(stream, router, stop).await;

@@ -140,6 +140,7 @@ impl Machine {
                 let withdrawn = self.typist.withdraw(prompt);
                 self.report(withdrawn);
             }
+            OrderKind::Mail { mail, .. } => self.report([AgentEvent::MailReturned { mail }]),
             OrderKind::Interrupt => self.interrupt(now),
             OrderKind::Answer { request, decision } => {
                 let settled = self.requests.answer(&request, &decision);

@@ -222,7 +222,7 @@ impl Work<'_> {
             title: show::last_words(rest),
             project,
             agent,
-            prompt: None,
+            ..Start::default()
         };
         let id = self.start(&start, &message.human)?;
         let name = self.state.sessions[&id].name.clone();
@@ -282,11 +282,9 @@ impl Work<'_> {
         let Some(thread) = self.thread_state(id) else { return String::new() };
         let agent = self.state.sessions.get(&id).map(|s| s.agent.to_string()).unwrap_or_default();
         let age = show::span(thread.since, self.now);
-        let look = serde_json::to_value(thread.state)
-            .ok()
-            .and_then(|v| v.as_str().map(|s| s.replace('_', " ")));
+        let look = show::look_words(thread.state);
         let detail = thread.detail.map(|d| format!(": {d}")).unwrap_or_default();
-        format!("{} ({agent}) {} {age}{detail}", thread.session, look.unwrap_or_default())
+        format!("{} ({agent}) {} {age}{detail}", thread.session, look)
     }
 
     fn board(&self) -> String {

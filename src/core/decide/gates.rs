@@ -15,7 +15,7 @@ use crate::{
     bridge::{Body, Card, CardKind, CardState, Decided, Level, Limits, Mark, Post},
     command::Refusal,
     delivery::{Rank, Shown},
-    gate::{Answer, Gate, GateState, TooLate},
+    gate::{Answer, Asker, Gate, GateState, TooLate},
     id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
     state::{Chat, Role, Row},
     text::{self, Rich, Style},
@@ -65,6 +65,7 @@ impl Work<'_> {
             picked: vec![None; questions],
             ticked: BTreeSet::new(),
             state: GateState::Open,
+            asker: Asker::Request,
             cards: Vec::new(),
         };
         self.put(Row::Gate(gate.clone()));
@@ -242,11 +243,14 @@ impl Work<'_> {
             return;
         }
         self.put(Row::Gate(gate.clone()));
-        self.effect(super::Effect::Order {
-            session,
-            run: gate.run,
-            order: crate::agent::Order { id: order, what },
-        });
+        match gate.asker {
+            Asker::Request => self.effect(super::Effect::Order {
+                session,
+                run: gate.run,
+                order: crate::agent::Order { id: order, what },
+            }),
+            Asker::Tool => self.mail_answer(&gate),
+        }
         self.journal(
             "gate_answered",
             About { session: Some(session), gate: Some(gate.id), human },

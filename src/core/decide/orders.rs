@@ -7,7 +7,7 @@ use crate::{
     agent::{AgentEvent, ExitStatus, Order, OrderKind},
     bridge::Level,
     delivery::Rank,
-    gate::GateState,
+    gate::{Asker, Gate, GateState},
     id::SessionId,
     prompt::PromptState,
     session::{Launch, Life, Worktree},
@@ -21,7 +21,7 @@ impl Work<'_> {
         let ready = |s: &&crate::session::Session| {
             matches!(s.life, Life::Idle { .. })
                 && s.ending.is_none()
-                && self.state.open_gates_of(s.id).next().is_none()
+                && !self.state.open_gates_of(s.id).any(|gate| gate.asker == Asker::Request)
         };
         let idle: Vec<_> = self.state.sessions.values().filter(ready).map(|s| s.id).collect();
         for session in idle {
@@ -57,7 +57,8 @@ impl Work<'_> {
             }),
             PromptState::Queued | PromptState::Taken { .. } | PromptState::Refused { .. } => None,
         });
-        let answers = self.state.gates.values().filter(|g| g.session == id && g.run == run);
+        let asked = |g: &&Gate| g.session == id && g.run == run && g.asker == Asker::Request;
+        let answers = self.state.gates.values().filter(asked);
         let answers = answers.filter_map(|gate| match &gate.state {
             GateState::Answered { answer, order } => Some(Order {
                 id: *order,

@@ -75,6 +75,9 @@ impl Work<'_> {
             AgentEvent::PromptTaken { prompt, turn } => self.prompt_taken(id, prompt, turn),
             AgentEvent::PromptHeld { prompt, why } => self.prompt_held(prompt, why),
             AgentEvent::PromptRefused { prompt, why } => self.prompt_refused(id, prompt, why),
+            AgentEvent::MailTaken { mail } => self.mail_taken(id, mail),
+            AgentEvent::MailReturned { mail } => self.mail_returned(id, mail),
+            AgentEvent::Token { hash } => self.change(id, |s| s.token = Some(hash)),
             AgentEvent::ForeignTurn { turn, text } => self.foreign_turn(id, turn, &text),
             AgentEvent::Asked { request, ask } => self.open_gate(id, run, request, ask),
             AgentEvent::Settled { request, how } => self.settled(id, run, &request, &how),
@@ -153,7 +156,7 @@ impl Work<'_> {
         if let Some(mut prompt) = self.prompt(prompt).or(late) {
             prompt.state = PromptState::Taken { at: self.now };
             self.put(Row::Prompt(prompt.clone()));
-            let about = About { session: Some(id), gate: None, human: Some(prompt.by.clone()) };
+            let about = About { session: Some(id), gate: None, human: prompt.by.clone() };
             self.journal("prompt_taken", about, json!({ "prompt": prompt.id }));
             self.mark_taken(&prompt);
         }

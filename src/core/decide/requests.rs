@@ -11,7 +11,7 @@ use crate::{
     id::{AgentName, GateCode, GateId, HumanId, PromptId, SessionId, SessionName},
     nearest::nearest,
     prompt::{Prompt, PromptMessage, PromptState},
-    session::{Ending, Launch, Life, Session, Spent},
+    session::{Ending, Launch, Life, Role, Session, Spent, Stirred},
     state::{Project, Row, State},
     text,
 };
@@ -55,9 +55,17 @@ impl Work<'_> {
             }
             Command::Pair { human, code } => self.pair(&by, human.as_deref(), code),
             Command::Unpair { bridge, id } => self.unpair(&bridge, &id),
-            Command::Sessions | Command::Waiting | Command::Status | Command::People => {
-                Ok(self.state.read(&what).expect("these are only read"))
+            Command::AddToken { name, hash, scopes } => self.add_token(&by, &name, hash, scopes),
+            Command::RevokeToken { name } => self.revoke_token(&by, &name),
+            Command::EndTree { session } => {
+                let id = self.named(&session)?;
+                self.end_tree(id, &by)
             }
+            Command::Tokens
+            | Command::Sessions
+            | Command::Waiting
+            | Command::Status
+            | Command::People => Ok(self.state.read(&what).expect("these are only read")),
         }
     }
 
@@ -118,6 +126,12 @@ impl Work<'_> {
             turn: None,
             last_words: None,
             spent: Spent::default(),
+            role: Role::Worker,
+            spawn: None,
+            isolated: start.isolated,
+            summary: None,
+            token: None,
+            stirred: Stirred::default(),
         };
         let id = session.id;
         let detail =
@@ -135,7 +149,7 @@ impl Work<'_> {
         Ok(id)
     }
 
-    fn project(&self, name: Option<&str>) -> Result<Project, Refusal> {
+    pub(super) fn project(&self, name: Option<&str>) -> Result<Project, Refusal> {
         let projects = &self.state.rules.projects;
         let found = match name {
             Some(name) => projects.iter().find(|p| p.name.as_str().eq_ignore_ascii_case(name)),
@@ -209,8 +223,9 @@ impl Work<'_> {
             number,
             text: text.into(),
             form,
-            by: by.clone(),
+            by: Some(by.clone()),
             message,
+            mails: Vec::new(),
             state: PromptState::Queued,
         };
         let id = prompt.id;
@@ -322,6 +337,7 @@ impl State {
         match what {
             Command::Sessions => Some(Reply::Sessions(self.views())),
             Command::People => Some(Reply::People(self.people())),
+            Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
             Command::Status => Some(Reply::Status(Status {
                 sessions: self.views(),
@@ -337,6 +353,9 @@ impl State {
             | Command::End { .. }
             | Command::Kill { .. }
             | Command::Resume { .. }
+            | Command::AddToken { .. }
+            | Command::RevokeToken { .. }
+            | Command::EndTree { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::Answer { .. } => None,

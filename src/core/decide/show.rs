@@ -206,6 +206,18 @@ pub(super) fn span(from: Timestamp, to: Timestamp) -> String {
     }
 }
 
+/// "needs desk", "working".
+pub(super) fn look_words(look: SessionLook) -> String {
+    let word = serde_json::to_value(look).ok();
+    word.and_then(|word| word.as_str().map(|word| word.replace('_', " "))).unwrap_or_default()
+}
+
+/// "$4.10".
+pub(super) fn money(micro_usd: u64) -> String {
+    let cents = micro_usd.div_ceil(10_000);
+    format!("${}.{:02}", cents / 100, cents % 100)
+}
+
 fn secrets(number: usize) -> String {
     if number == 1 { "1 secret was".into() } else { format!("{number} secrets were") }
 }

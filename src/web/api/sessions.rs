@@ -7,7 +7,10 @@ use axum::{
     http::StatusCode,
 };
 use std::time::Duration;
-use vigie_core::command::{Command, Refusal, Reply, Start};
+use vigie_core::{
+    caller::Isolated,
+    command::{Command, Refusal, Reply, Start},
+};
 
 use super::{ask, read, read_session, read_sessions, unexpected};
 use crate::{
@@ -47,7 +50,8 @@ pub(super) async fn start(
     body: Bytes,
 ) -> Result<(StatusCode, Json<SessionShape>), Fault> {
     let NewSession { name, title, project, agent, prompt } = read(&body)?;
-    let start = Command::Start(Start { name, title, project, agent, prompt });
+    let isolated = Isolated::No;
+    let start = Command::Start(Start { name, title, project, agent, prompt, isolated });
     match ask(&app, &caller, Role::Talker, start).await? {
         Reply::Started(view) => Ok((StatusCode::CREATED, Json(SessionShape::new(&view)))),
         other => Err(unexpected(&other)),

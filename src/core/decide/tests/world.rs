@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta};
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     time::Duration,
 };
 
@@ -16,6 +16,10 @@ use crate::{
         Action, Attached, Body, Budget, Button, Card, CardState, Files, Got, Heard, HeardKind,
         Limits, Mark, Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
     },
+    caller::{
+        AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, Bounds, Host, Letter,
+        Principal, TokenHash,
+    },
     command::{Command, Refusal, Reply, Request, Start},
     decide::{Effect, Event, LookAt, decide, next_deadline},
     id::{
@@ -23,6 +27,7 @@ use crate::{
         ProjectName, PromptId, RequestId, SessionId, ThreadId, TurnId,
     },
     ids::Ids,
+    mail::Mail,
     route::StoryPattern,
     state::{
         Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
@@ -111,13 +116,16 @@ fn rules() -> Rules {
             agent: AgentName::new("demo"),
             worktree: WorktreeRule::None,
         }],
-        agents: vec![AgentName::new("demo"), AgentName::new("claude")],
+        agents: ["demo", "claude", "shell"].map(AgentName::new).into(),
         pattern: StoryPattern::default(),
         words: Words::for_languages(&["en", "fr"]),
         gate_deadline: TimeDelta::hours(23),
         limits: limits(&bridge),
         chats: vec![Chat { bridge, chat: ChatId::new("main"), room: Room::Forum }],
         strangers: Strangers::Answered,
+        without_mail: HashSet::from([AgentName::new("shell")]),
+        bounds: Bounds::default(),
+        lord: None,
     }
 }
 
@@ -142,6 +150,11 @@ fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
     let mut all = HashMap::from(rooms(phone, &|_| on_phone));
     all.extend(rooms(&BridgeName::new("telegram"), &telegram));
     all
+}
+
+/// What the program of that session speaks with.
+pub(super) fn token(name: &str) -> TokenHash {
+    TokenHash(format!("hash of {name}"))
 }
 
 pub(super) fn main_chat() -> Place {
@@ -205,10 +218,12 @@ impl World {
             project: None,
             agent: None,
             prompt: None,
+            ..Start::default()
         };
         self.ask(Command::Start(start)).unwrap();
         let id = self.id(name);
         self.report(name, AgentEvent::Started { pid: 1, version: None, conversation: None });
+        self.report(name, AgentEvent::Token { hash: token(name) });
         self.doing(name, Doing::Idle);
         id
     }
@@ -219,13 +234,23 @@ impl World {
         event: Event,
     ) -> (Option<Result<Reply, Refusal>>, Option<String>) {
         let decision = decide(&mut self.state, &mut self.ids, event, self.now);
+        let (reply, notice, _) = self.follow(decision);
+        (reply, notice)
+    }
+
+    #[expect(clippy::type_complexity, reason = "what a decision answers, taken apart")]
+    fn follow(
+        &mut self,
+        decision: crate::decide::Decision,
+    ) -> (Option<Result<Reply, Refusal>>, Option<String>, Option<Result<AgentReply, AgentRefusal>>)
+    {
         for row in &decision.rows {
             self.write(row);
         }
         for effect in decision.effects {
             self.carry_out(effect);
         }
-        (decision.reply, decision.notice)
+        (decision.reply, decision.notice, decision.agent_reply)
     }
 
     fn write(&mut self, row: &Row) {
@@ -239,6 +264,10 @@ impl World {
             Row::Focus(f) => format!("focus {:?} {}", f.place, f.human),
             Row::Chat(c) => format!("chat {} {}", c.bridge, c.chat),
             Row::Identity(i) => format!("identity {} {}", i.bridge, i.from),
+            Row::Mail(m) => format!("mail {:020}", m.number),
+            Row::Ticket(t) => format!("ticket {}", t.id),
+            Row::Token(t) => format!("token {}", t.id),
+            Row::Answer(a) => format!("answer {}", a.session),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 return;
@@ -311,8 +340,17 @@ impl World {
             match row {
                 Row::Prompt(p) => found.next_prompt = found.next_prompt.max(p.number + 1),
                 Row::Delivery(d) => found.next_delivery = found.next_delivery.max(d.number + 1),
+                Row::Mail(m) => {
+                    found.next_mail = found.next_mail.max(m.number + 1);
+                    if !m.state.is_open() {
+                        continue;
+                    }
+                }
                 Row::Session(_)
                 | Row::Gate(_)
+                | Row::Ticket(_)
+                | Row::Token(_)
+                | Row::Answer(_)
                 | Row::Heard(_)
                 | Row::Thread(_)
                 | Row::Focus(_)
@@ -347,6 +385,56 @@ impl World {
     pub(super) fn ask(&mut self, what: Command) -> Result<Reply, Refusal> {
         let request = Request { by: HumanId::new("owner"), via: "the command line".into(), what };
         self.step(Event::Request(request)).0.expect("requests are answered")
+    }
+
+    /// A session's agent calls, with the token of that session.
+    pub(super) fn call(
+        &mut self,
+        name: &str,
+        what: AgentCommand,
+    ) -> Result<AgentReply, AgentRefusal> {
+        self.call_with(token(name), what)
+    }
+
+    pub(super) fn call_with(
+        &mut self,
+        token: TokenHash,
+        what: AgentCommand,
+    ) -> Result<AgentReply, AgentRefusal> {
+        let facts = match &what {
+            AgentCommand::Send(letter) => self.mail_facts(&token, letter),
+            _ => AgentFacts::default(),
+        };
+        let host = Host { load_permille: 100, free_mib: 8000 };
+        let request = AgentRequest { token, host, what, facts };
+        let event = Event::Agent(request);
+        let decision = decide(&mut self.state, &mut self.ids, event, self.now);
+        self.follow(decision).2.expect("calls are answered")
+    }
+
+    /// What the database would say of that letter.
+    fn mail_facts(&self, token: &TokenHash, letter: &Letter) -> AgentFacts {
+        let sender = match self.state.known(token).map(|known| known.principal) {
+            Some(Principal::Session { session }) => session.to_string(),
+            Some(Principal::Client { token }) => token.to_string(),
+            None => return AgentFacts::default(),
+        };
+        let keyed =
+            |m: &&Mail| letter.key.is_some() && m.key == letter.key && m.from.address() == sender;
+        let all = self.mails();
+        AgentFacts {
+            same_key: all.iter().find(keyed).cloned(),
+            answered: all.iter().find(|m| Some(m.id) == letter.reply_to).cloned(),
+        }
+    }
+
+    /// All mail that is written down, oldest first.
+    pub(super) fn mails(&self) -> Vec<Mail> {
+        let mail = |row: &Row| match row {
+            Row::Mail(mail) => Some(mail.clone()),
+            _ => None,
+        };
+        self.rows.values().filter_map(mail).collect()
     }
 
     pub(super) fn report(&mut self, name: &str, what: AgentEvent) {
