@@ -101,7 +101,8 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
     let Bridges { all: bridges, phone, invites } = bridges::open(&config, &data, &clock, &tasks)?;
-    let ground = Ground { config: config.clone(), data: data.clone(), binary };
+    let (listening, address) = tokio::sync::watch::channel(None);
+    let ground = Ground { config: config.clone(), data: data.clone(), binary, address };
     sessions::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
@@ -125,6 +126,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let outside = outside(&hub, &store, ground, phone.as_ref(), invites);
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
+    listening.send_replace(Some(started.listening));
     info!(address = %started.listening, "Vigie runs");
     Ok(Daemon { hub, started, tasks, _lock: lock })
 }

@@ -17,6 +17,9 @@ const PROGRESS_CHARS: usize = 120;
 /// Under this event name `vigie hook status` hands in what the status line is told.
 pub const STATUS_EVENT: &str = "VigieStatusLine";
 
+/// A round of tools is over: the last that the agent says before it asks its model again.
+pub const BATCH_EVENT: &str = "PostToolBatch";
+
 /// One event, with what all of them carry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookEvent {
@@ -173,7 +176,7 @@ impl Hook {
                 suggestions: list(event, "permission_suggestions").to_vec(),
             },
             "PostToolUse" | "PostToolUseFailure" => Self::ToolEnded { call: ToolCall::read(event) },
-            "PostToolBatch" => Self::Batch {
+            BATCH_EVENT => Self::Batch {
                 calls: list(event, "tool_calls").iter().map(ToolCall::read).collect(),
             },
             "Stop" => Self::Stopped {

@@ -21,7 +21,10 @@ use std::{
     io::Error,
     path::{Path, PathBuf},
 };
-use vigie_core::id::{SessionId, SessionName};
+use vigie_core::{
+    id::{SessionId, SessionName},
+    session::Role,
+};
 
 /// Which adapter runs a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +73,11 @@ pub struct Spec {
     /// What shows in a plain shell that it waits for input: the end of its last line.
     /// `None`: it is idle once nothing was printed for a while.
     pub prompt_ends: Option<String>,
+    /// Where the program reaches Vigie's tools (MCP). `None`: nowhere.
+    #[serde(default)]
+    pub mcp_url: Option<String>,
+    #[serde(default)]
+    pub role: Role,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

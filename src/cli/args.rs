@@ -1,8 +1,12 @@
 //! What can be typed.
 
-use clap::{Parser, Subcommand};
+use clap::{
+    Parser, Subcommand,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use clap_complete::Shell;
 use std::{net::SocketAddr, path::PathBuf};
+use vigie_core::caller::TokenScope;
 
 use super::hook::HookArgs;
 use crate::agents::demo::DemoArgs;
@@ -69,6 +73,9 @@ pub enum Command {
         #[arg(allow_hyphen_values = true)]
         id: String,
     },
+    /// Let programs outside of every session use Vigie's tools
+    #[command(subcommand)]
+    Token(Token),
     /// Start a session
     New(New),
     /// Send a message to a session
@@ -76,7 +83,12 @@ pub enum Command {
     /// Interrupt what a session does; it keeps its context
     Stop { name: String },
     /// End a session; it can be resumed
-    End { name: String },
+    End {
+        name: String,
+        /// With all that it started, and what that started
+        #[arg(long)]
+        tree: bool,
+    },
     /// Kill every process of a session
     Kill { name: String },
     /// Go on with an ended session
@@ -158,6 +170,35 @@ pub struct InitTelegram {
     pub config: Option<PathBuf>,
 }
 
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Print a new token, once; a program speaks with it
+    Create(NewClient),
+    /// List the tokens that are valid
+    List,
+    /// End a token, at once
+    Revoke {
+        /// As `vigie token list` shows it
+        name: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub struct NewClient {
+    /// What it is called in lists and beside its messages
+    pub name: String,
+    /// What it is good for [default: all]
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',', value_parser = scope())]
+    pub scope: Vec<TokenScope>,
+}
+
+/// The names of scopes, for completions and near misses too.
+fn scope() -> impl TypedValueParser<Value = TokenScope> {
+    PossibleValuesParser::new(TokenScope::ALL.map(TokenScope::as_str)).try_map(|word| {
+        TokenScope::ALL.into_iter().find(|scope| scope.as_str() == word).ok_or("no such scope")
+    })
+}
+
 #[derive(Debug, clap::Args)]
 pub struct New {
     /// The story's key or a short name: PD-285, docs
@@ -171,6 +212,9 @@ pub struct New {
     /// What it is about, in a few words
     #[arg(long, short, default_value = "", hide_default_value = true)]
     pub title: String,
+    /// Other sessions neither see it nor can write to it, and it sees none
+    #[arg(long)]
+    pub isolated: bool,
     /// The first message
     pub prompt: Vec<String>,
 }

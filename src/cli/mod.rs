@@ -21,6 +21,7 @@ mod send;
 mod sessions;
 mod status;
 mod steer;
+mod token;
 mod up;
 mod waiting;
 mod watch;
@@ -119,10 +120,11 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Pair { human } => pair::code(human, desk).await,
         Command::People => pair::people(desk).await,
         Command::Unpair { bridge, id } => pair::unpair(&bridge, &id, desk).await,
+        Command::Token(token) => token::run(token, desk).await,
         Command::New(args) => new::run(args, desk).await,
         Command::Send(args) => send::run(args, desk).await,
         Command::Stop { name } => steer::run(&name, "stop", desk).await,
-        Command::End { name } => steer::run(&name, "end", desk).await,
+        Command::End { name, tree } => steer::end(&name, tree, desk).await,
         Command::Kill { name } => steer::run(&name, "kill", desk).await,
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,

@@ -81,6 +81,16 @@ impl Out {
         }
     }
 
+    /// What a person should know and a pipe should not get; not there for programs.
+    #[expect(clippy::print_stderr, reason = "beside what the command prints")]
+    pub(super) fn beside(&self, lines: &[String]) {
+        if self.format == Format::Words {
+            for line in lines {
+                eprintln!("{line}");
+            }
+        }
+    }
+
     #[expect(clippy::print_stderr, reason = "the command line's own errors")]
     pub(super) fn failure(&self, failure: &Failure) {
         let Failure { words, hint, code, .. } = failure;

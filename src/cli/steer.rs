@@ -7,7 +7,7 @@ use crate::{
     hold::client::kill_folder,
     web::{
         client::segment,
-        shapes::{Done, Folder},
+        shapes::{Done, EndSession, Folder},
     },
 };
 
@@ -17,6 +17,12 @@ pub(super) async fn run(name: &str, deed: &str, desk: &Desk) -> Result<(), Failu
         Err(error) if deed == "kill" && error.is_not_written() => kill_here(name, desk).await?,
         answer => answer?,
     };
+    desk.out.show(&done, |_, done| plain::line(&done.words))
+}
+
+pub(super) async fn end(name: &str, tree: bool, desk: &Desk) -> Result<(), Failure> {
+    let path = format!("/sessions/{}/end", segment(name));
+    let done: Done = desk.client.post(&path, &EndSession { tree }).await?;
     desk.out.show(&done, |_, done| plain::line(&done.words))
 }
 

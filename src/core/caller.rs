@@ -2,7 +2,11 @@
 //! in a request can say otherwise, and nothing in here answers a gate or changes who may do what.
 
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, fmt};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Write as _},
+};
 
 use crate::{
     Timestamp,
@@ -21,6 +25,17 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TokenHash(pub String);
+
+impl TokenHash {
+    /// Tokens are random, so nothing slower is needed.
+    pub fn of(token: &str) -> Self {
+        let mut hex = String::with_capacity(64);
+        for byte in Sha256::digest(token.as_bytes()) {
+            let _ = write!(hex, "{byte:02x}"); // a String takes everything
+        }
+        Self(hex)
+    }
+}
 
 /// Who a token speaks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -582,5 +597,17 @@ impl AgentRefusal {
 impl fmt::Display for TokenScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TokenHash;
+
+    /// FIPS 180-2, appendix B.1.
+    #[test]
+    fn a_token_is_known_by_its_sha_256() {
+        let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(TokenHash::of("abc").0, hash);
     }
 }

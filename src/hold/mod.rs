@@ -18,6 +18,7 @@ mod server;
 mod session;
 mod sorter;
 mod terminal;
+mod token;
 mod tree;
 mod view;
 

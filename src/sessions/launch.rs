@@ -50,7 +50,7 @@ impl Plan {
         if !cwd.is_dir() {
             return Err(LaunchError::NoFolder(cwd));
         }
-        let spec = self.spec()?;
+        let spec = self.spec(self.ground.mcp_url().await)?;
         match client::spawn(&self.ground.binary, folder, &spec).await {
             // Another start of ours got there first: its holder is the session's.
             Err(_) if client::alive(folder) => Ok(()),
@@ -89,7 +89,7 @@ impl Plan {
         Ok(())
     }
 
-    fn spec(&self) -> Result<Spec, LaunchError> {
+    fn spec(&self, mcp_url: String) -> Result<Spec, LaunchError> {
         let session = &self.session;
         let agent = self.ground.config.agents.iter().find(|a| a.name == session.agent);
         let agent = agent.ok_or_else(|| LaunchError::NoAgent(session.agent.clone()))?;
@@ -112,6 +112,8 @@ impl Plan {
             shared: self.ground.shared(session.id),
             recording_limit: self.ground.config.recording.limit,
             prompt_ends: agent.prompt_ends.clone(),
+            mcp_url: Some(mcp_url),
+            role: session.role,
         })
     }
 }

@@ -3,11 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::{collections::BTreeSet, fmt};
 use vigie_core::{
     Timestamp,
     agent::{Asked, PromptForm},
     bridge::Room,
     bridge::{CardKind, Risk},
+    caller::{TokenRow, TokenScope},
     command::{BridgeView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState},
     session::{Ended, Life},
@@ -269,6 +271,17 @@ pub struct NewSession {
     pub project: Option<String>,
     pub agent: Option<String>,
     pub prompt: Option<String>,
+    /// Other sessions neither see it nor reach it.
+    #[serde(default)]
+    pub isolated: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndSession {
+    /// With whatever it and those below it started, even where it has ended itself.
+    #[serde(default)]
+    pub tree: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -409,6 +422,47 @@ pub struct ServiceShape {
     pub link: Option<String>,
     /// Why it will not hear the code now.
     pub trouble: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    pub name: String,
+    /// `read`, `mail`, `sessions`, `workflows`; all of them when none are named.
+    pub scopes: Option<BTreeSet<TokenScope>>,
+}
+
+/// A token that was just made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeToken {
+    /// The secret, told this once.
+    pub token: String,
+    /// Where it is good for something.
+    pub url: String,
+    pub about: TokenShape,
+}
+
+impl fmt::Debug for MadeToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MadeToken {{ token: ***, about: {:?} }}", self.about)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenShape {
+    pub id: String,
+    pub name: String,
+    pub scopes: BTreeSet<TokenScope>,
+    /// Who made it, by id.
+    pub by: String,
+    pub made: Timestamp,
+}
+
+impl TokenShape {
+    pub fn new(row: &TokenRow) -> Self {
+        let TokenRow { id, name, hash: _, scopes, by, made, revoked: _ } = row.clone();
+        Self { id: id.to_string(), name, scopes, by: by.to_string(), made }
+    }
 }
 
 /// Who is heard over chat services, and which chats hear of sessions.

@@ -14,6 +14,7 @@ use vigie::{
 use vigie_core::{
     agent::{AgentEvent, Asked, Decision, Doing, Order, OrderKind, PromptForm, Settled},
     id::{OrderId, PromptId, RequestId, SessionId},
+    session::Role,
 };
 
 /// A real program on a busy machine.
@@ -56,6 +57,8 @@ pub(crate) fn spec(
         shared: cwd.into(),
         recording_limit: 32 << 20,
         prompt_ends: None,
+        mcp_url: None,
+        role: Role::Worker,
     }
 }
 

@@ -7,7 +7,9 @@
 mod adapter;
 mod command;
 mod input_box;
+mod lord;
 mod machine;
+mod mcp;
 mod probe;
 mod registry;
 mod text;

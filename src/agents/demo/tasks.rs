@@ -43,7 +43,7 @@ pub(super) enum Outcome {
 pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) -> Outcome {
     let task = unmarked(prompt);
     let (verb, rest) = task.split_once(char::is_whitespace).unwrap_or((task, ""));
-    match verb.to_lowercase().as_str() {
+    let outcome = match verb.to_lowercase().as_str() {
         "ask" => ask(stage, rest).await,
         "plan" => plan(stage, rest).await,
         "stream" => stream(stage, rest.trim().parse().unwrap_or(20)).await,
@@ -53,6 +53,13 @@ pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) 
         "fail" => Outcome::Failed("The demo agent failed because it was told to.".into()),
         "crash" => Outcome::Crashed,
         _ => work(stage, task, before).await,
+    };
+    match outcome {
+        Outcome::Finished(answer) if !stage.beside.is_empty() => Outcome::Finished(format!(
+            "{answer}\n\nMeanwhile I read:\n\n{}",
+            shortened(&stage.beside.join("\n\n"), 2000)
+        )),
+        other => other,
     }
 }
 
@@ -110,13 +117,13 @@ async fn command(stage: &mut Stage) -> Did {
             Verdict::Hook(decision) => Some(message(&decision)),
         };
         if let Some(why) = refused {
-            stage.hooks.tell("PostToolBatch", json!({ "tool_calls": [call] })).await;
+            stage.round(call).await;
             return Did::Refused(why);
         }
     }
     stage.say(&format!("● $ {COMMAND}")).await;
     let result = run().await;
-    stage.hooks.tell("PostToolUse", call).await;
+    stage.ran(call).await;
     Did::Ran(result)
 }
 
@@ -153,7 +160,7 @@ async fn ask(stage: &mut Stage, about: &str) -> Outcome {
         }
         Verdict::Hook(decision) => format!("none, because {}", message(&decision)),
     };
-    stage.hooks.tell("PostToolUse", call).await;
+    stage.ran(call).await;
     Outcome::Finished(format!("You chose: {answer}"))
 }
 
@@ -176,11 +183,11 @@ async fn plan(stage: &mut Stage, task: &str) -> Outcome {
                 return Outcome::Interrupted;
             }
             Verdict::Hook(decision) if decision["behavior"] != "allow" => {
-                stage.hooks.tell("PostToolBatch", json!({ "tool_calls": [call] })).await;
+                stage.round(call).await;
                 feedback = format!(", minding: {}", shortened(&message(&decision), 300));
             }
             Verdict::Desk(_) | Verdict::Hook(_) => {
-                stage.hooks.tell("PostToolUse", call).await;
+                stage.ran(call).await;
                 return Outcome::Finished(format!("The plan is carried out:\n\n{plan}"));
             }
         }

@@ -8,5 +8,6 @@ mod people;
 mod routing;
 mod services;
 mod sessions;
+mod tokens;
 mod typed;
 mod world;
