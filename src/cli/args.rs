@@ -1,7 +1,7 @@
 //! What can be typed.
 
 use clap::{
-    Parser, Subcommand,
+    Parser, Subcommand, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use clap_complete::Shell;
@@ -76,6 +76,9 @@ pub enum Command {
     /// Let programs outside of every session use Vigie's tools
     #[command(subcommand)]
     Token(Token),
+    /// Vigie's tools for agents
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// Start a session
     New(New),
     /// Send a message to a session
@@ -200,6 +203,57 @@ fn scope() -> impl TypedValueParser<Value = TokenScope> {
     PossibleValuesParser::new(TokenScope::ALL.map(TokenScope::as_str)).try_map(|word| {
         TokenScope::ALL.into_iter().find(|scope| scope.as_str() == word).ok_or("no such scope")
     })
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Mcp {
+    /// Give them to Claude Code; shows what is written, and asks
+    Install(Install),
+    /// Take them out of Claude Code
+    Uninstall(Uninstall),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Install {
+    /// For you in every project, or for everybody in the repository of this folder
+    #[arg(long, value_enum, default_value_t)]
+    pub scope: McpScope,
+    /// What Claude Code calls it
+    #[arg(long, default_value = "vigie")]
+    pub name: String,
+    /// Only show what would be written
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, short, conflicts_with = "dry_run")]
+    pub yes: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Uninstall {
+    /// Where it was put
+    #[arg(long, value_enum, default_value_t)]
+    pub scope: McpScope,
+    /// What Claude Code calls it
+    #[arg(long, default_value = "vigie")]
+    pub name: String,
+}
+
+/// As Claude Code calls them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum McpScope {
+    #[default]
+    User,
+    Project,
+}
+
+impl McpScope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -7,6 +7,7 @@ use super::{
     Desk,
     args::{NewClient, Token},
     failure::Failure,
+    kept,
     out::{Cell, Ink, Out, table},
     plain,
 };
@@ -63,5 +64,7 @@ fn words(scopes: &BTreeSet<TokenScope>) -> String {
 
 async fn revoke(name: &str, desk: &Desk) -> Result<(), Failure> {
     let done: Done = desk.client.delete(&format!("/tokens/{}", segment(name))).await?;
+    // What is over need not lie about; if it cannot be removed, it opens nothing any more.
+    let _ = kept::forget(&kept::file(&desk.around.data, name.trim()));
     desk.out.show(&done, |_, done| plain::line(&done.words))
 }
