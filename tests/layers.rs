@@ -25,7 +25,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("sessions", &["agents", "clock", "config", "confine", "hold", "hub", "looks", "tasks"]),
     ("watch", &["hub", "tasks"]),
     ("web", &["clock", "config", "hub", "tasks"]),
-    ("mcp", &["tasks"]),
+    ("mcp", &["hub", "tasks"]),
     ("doctor", &["agents", "bridges", "config", "confine", "web"]),
     (
         "daemon",

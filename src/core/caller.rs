@@ -219,6 +219,29 @@ pub enum AgentCommand {
     Usage,
 }
 
+impl AgentCommand {
+    /// What a client's token must be good for; `None`: any will do.
+    pub fn scope(&self) -> Option<TokenScope> {
+        match self {
+            Self::Projects
+            | Self::Sessions(_)
+            | Self::Session { .. }
+            | Self::Wait { .. }
+            | Self::Look { .. }
+            | Self::Cancel { .. }
+            | Self::Usage => Some(TokenScope::Read),
+            Self::Start(_) | Self::Stop { .. } => Some(TokenScope::Sessions),
+            Self::Send(_) | Self::Read { .. } | Self::Acknowledge { .. } => Some(TokenScope::Mail),
+            // But for the first, sessions alone can, and they have every scope.
+            Self::Whoami
+            | Self::SetSummary { .. }
+            | Self::AskHuman(_)
+            | Self::Notify { .. }
+            | Self::SendFile { .. } => None,
+        }
+    }
+}
+
 /// Which sessions are listed; those that are isolated never are, but for whoever started them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
@@ -564,24 +587,52 @@ pub enum AgentRefusal {
     NoTicket(TicketId),
     #[error("only a session can {0}")]
     OnlySessions(&'static str),
+    #[error("this token is not good for that: it lacks `{0}`")]
+    NoScope(TokenScope),
+    #[error("`{agent}` runs whatever is typed into it, so only a person starts it")]
+    NotByAgents { agent: AgentName, others: Vec<AgentName> },
+    #[error("{open} {what} of yours are open, and more are not")]
+    TooMany { what: &'static str, open: usize },
+    #[error("{0}")]
+    BadQuestion(String),
 }
 
 impl AgentRefusal {
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         match self {
+            // The rest of these hints is for whoever sits at the desk.
+            Self::Same(Refusal::StillLive { .. }) => {
+                Some("Write to it with send_message, or choose another name.".into())
+            }
+            Self::Same(Refusal::NoSession { near, .. }) if near.is_empty() => {
+                Some("list_sessions shows those you can see.".into())
+            }
+            Self::Same(Refusal::NotLive { .. }) => Some("Only a person resumes it.".into()),
             Self::Same(refusal) => refusal.hint(),
             Self::TokenOver { .. } => {
                 Some("Its session has ended; whoever wants to go on resumes that.".into())
             }
             Self::Bound { chain, .. } => Some(format!(
-                "You are at: {}. Only the person changes this, in the configuration under [bounds]; do the work yourself, or ask with ask_human.",
+                "You are at: {}. Only the person changes this, in the configuration under [bounds]. Do the work yourself, come back to it later, or ask with ask_human.",
                 chain.join(" > ")
             )),
             Self::NotYours { .. } => Some("You may stop what you started, and what that started. Ask its session with send_message, or the person with ask_human.".into()),
             Self::Mail(not_sent) => not_sent.hint(),
             Self::NoTicket(_) => Some("A ticket belongs to whoever got it.".into()),
             Self::OnlySessions(_) => Some("You are with a person already: ask them there.".into()),
+            Self::NoScope(_) => {
+                Some("A person makes another with `vigie token create`, and says what for.".into())
+            }
+            Self::NotByAgents { others, .. } if others.is_empty() => None,
+            Self::NotByAgents { others, .. } => {
+                let others: Vec<_> = others.iter().map(AgentName::as_str).collect();
+                Some(format!("Agents you can start: {}.", others.join(", ")))
+            }
+            Self::TooMany { .. } => {
+                Some("Come back for those, or cancel what you no longer need.".into())
+            }
+            Self::BadQuestion(_) => None,
         }
     }
 

@@ -6,50 +6,86 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc};
+use sha2::{Digest as _, Sha256};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use vigie_core::{
+    caller::{Known, TokenHash, TokenScope},
+    id::SessionId,
+};
+
+use crate::hub::Hub;
 
 /// Longer than any token of ours; what is longer is none.
 const LONGEST_TOKEN: usize = 256;
 
 /// Where a call comes from, as the system tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whence {
     /// From no session, or over the network.
     Outside,
-    /// From inside a session.
-    Inside,
-}
-
-/// What a caller shows. It is no `Debug`: the token is a secret.
-pub struct Presented {
-    pub token: String,
-    pub whence: Whence,
+    /// From inside a session, whose present run has this folder.
+    Session { folder: PathBuf },
+    /// Perhaps from inside one.
+    Unclear,
 }
 
 /// A caller whose token is good.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Admitted {
-    /// The same for each call of one caller: the protocol's sessions belong to it.
-    pub owner: String,
-    pub scopes: BTreeSet<&'static str>,
+pub struct Caller {
+    /// Every call is carried out under it: a token that ended in the meantime is good for nothing.
+    pub token: TokenHash,
+    pub known: Known,
 }
+
+/// The folder of a session's run, by which the system tells where a call comes from.
+pub type RunFolder = Arc<dyn Fn(SessionId, u32) -> PathBuf + Send + Sync>;
 
 /// Why a caller is turned away.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Turned {
+pub(super) enum Turned {
     #[error("there is no token with this call")]
     NoToken,
     /// What is shown is no token, or one that is not good here.
     #[error("{0}")]
     NotGood(String),
+    #[error("Vigie is stopping")]
+    Stopping,
 }
 
-/// Looks a token up.
-pub type Recognise = Arc<
-    dyn Fn(Presented) -> Pin<Box<dyn Future<Output = Result<Admitted, Turned>> + Send>>
-        + Send
-        + Sync,
->;
+/// Who speaks with that token, if it is used where it belongs: a session's from inside its own
+/// processes, a program's from outside of every session. So a token that leaks is of no use.
+pub(super) async fn caller(
+    hub: &Hub,
+    folder: &RunFolder,
+    token: &str,
+    whence: &Whence,
+) -> Result<Caller, Turned> {
+    let token = TokenHash(format!("{:x}", Sha256::digest(token.as_bytes())));
+    let known = hub.known(token.clone()).await.map_err(|_| Turned::Stopping)?;
+    let known = known.ok_or_else(|| Turned::NotGood("this token is not known, or over".into()))?;
+    let place = known.run.map(|(session, run)| folder(session, run));
+    match misplaced(place.as_deref(), whence) {
+        None => Ok(Caller { token, known }),
+        Some(words) => Err(Turned::NotGood(words.into())),
+    }
+}
+
+/// Why a token is not good where it is used, if it is not. `place` is the run it belongs to.
+fn misplaced(place: Option<&Path>, whence: &Whence) -> Option<&'static str> {
+    match (place, whence) {
+        // Only Linux tells which process is at the other end of a connection.
+        (Some(_), _) if !cfg!(target_os = "linux") => None,
+        (Some(place), Whence::Session { folder }) if folder == place => None,
+        (None, Whence::Outside) => None,
+        (Some(_), _) => Some("this token is good only inside the session it was made for"),
+        (None, Whence::Session { .. } | Whence::Unclear) => {
+            Some("this token is not good inside of a session, which has one of its own")
+        }
+    }
+}
 
 /// The token of a request. Source of the form: RFC 6750, section 2.1.
 pub(super) fn token(headers: &HeaderMap) -> Result<String, Turned> {
@@ -79,7 +115,6 @@ pub(super) struct Challenge {
     pub(super) resource: String,
     /// The address of [`Challenge::metadata`].
     pub(super) metadata_at: String,
-    pub(super) scopes: &'static [&'static str],
 }
 
 impl Challenge {
@@ -88,26 +123,28 @@ impl Challenge {
         json!({
             "resource": self.resource,
             "resource_name": "Vigie",
-            "scopes_supported": self.scopes,
+            "scopes_supported": TokenScope::ALL.map(TokenScope::as_str),
             "bearer_methods_supported": ["header"],
         })
     }
 
     pub(super) fn unknown(&self, turned: &Turned) -> Response {
-        let words = format!("{turned}. Make a token at the desk: vigie token create NAME");
         // Who shows nothing did nothing wrong yet.
         let error = match turned {
             Turned::NoToken => None,
             Turned::NotGood(_) => Some("invalid_token"),
+            Turned::Stopping => return StatusCode::SERVICE_UNAVAILABLE.into_response(),
         };
-        self.refuse(StatusCode::UNAUTHORIZED, error, &self.scopes.join(" "), &words)
+        let words = format!("{turned}. A person makes one at the desk: vigie token create NAME");
+        let scopes = TokenScope::ALL.map(TokenScope::as_str).join(" ");
+        self.refuse(StatusCode::UNAUTHORIZED, error, &scopes, &words)
     }
 
-    pub(super) fn not_enough(&self, scope: &'static str, what: &str) -> Response {
+    pub(super) fn not_enough(&self, scope: TokenScope, what: &str) -> Response {
         let words = format!(
-            "this token is not good for {what}, which takes the scope `{scope}`. Make one that has it at the desk: vigie token create NAME --scope {scope}"
+            "this token is not good for {what}, which takes the scope `{scope}`. A person makes one that has it at the desk: vigie token create NAME --scope {scope}"
         );
-        self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), scope, &words)
+        self.refuse(StatusCode::FORBIDDEN, Some("insufficient_scope"), scope.as_str(), &words)
     }
 
     fn refuse(
@@ -164,22 +201,40 @@ mod tests {
             resource: "https://harbour.example.org/mcp".into(),
             metadata_at: "https://harbour.example.org/.well-known/oauth-protected-resource/mcp"
                 .into(),
-            scopes: &["read", "mail"],
         };
         let response = challenge.unknown(&Turned::NoToken);
         assert_eq!(
             response.headers()[header::WWW_AUTHENTICATE],
-            "Bearer scope=\"read mail\", resource_metadata=\"https://harbour.example.org/.well-known/oauth-protected-resource/mcp\""
+            "Bearer scope=\"read mail sessions workflows\", resource_metadata=\"https://harbour.example.org/.well-known/oauth-protected-resource/mcp\""
         );
         let response = challenge.unknown(&Turned::NotGood("no “such” token".into()));
         assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
         assert_eq!(
             response.headers()[header::WWW_AUTHENTICATE],
-            "Bearer error=\"invalid_token\", error_description=\"no such token. Make a token at the desk: vigie token create NAME\", scope=\"read mail\", resource_metadata=\"https://harbour.example.org/.well-known/oauth-protected-resource/mcp\""
+            "Bearer error=\"invalid_token\", error_description=\"no such token. A person makes one at the desk: vigie token create NAME\", scope=\"read mail sessions workflows\", resource_metadata=\"https://harbour.example.org/.well-known/oauth-protected-resource/mcp\""
         );
-        let response = challenge.not_enough("mail", "send_message");
+        let response = challenge.not_enough(TokenScope::Mail, "send_message");
         assert_eq!(response.status(), StatusCode::FORBIDDEN);
         let said = response.headers()[header::WWW_AUTHENTICATE].to_str().unwrap();
         assert!(said.contains("insufficient_scope") && said.contains("scope=\"mail\""), "{said}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_token_is_good_where_it_belongs_and_nowhere_else() {
+        let own = Path::new("/data/sessions/a/1");
+        let inside = |folder: &str| Whence::Session { folder: folder.into() };
+        assert_eq!(misplaced(Some(own), &inside("/data/sessions/a/1")), None);
+        assert_eq!(misplaced(None, &Whence::Outside), None);
+        for (place, whence) in [
+            (Some(own), inside("/data/sessions/a/2")),
+            (Some(own), inside("/data/sessions/b/1")),
+            (Some(own), Whence::Outside),
+            (Some(own), Whence::Unclear),
+            (None, inside("/data/sessions/a/1")),
+            (None, Whence::Unclear),
+        ] {
+            assert!(misplaced(place, &whence).is_some(), "{place:?} from {whence:?}");
+        }
     }
 }

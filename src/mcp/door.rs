@@ -13,15 +13,16 @@ use rmcp::{
 };
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
+use vigie_core::caller::TokenScope;
 
 use super::{
-    bearer::{Challenge, Recognise},
+    bearer::{Challenge, RunFolder},
     body,
     guard::{self, Guard},
     message::Asked,
     sessions::Sessions,
 };
-use crate::tasks::Tasks;
+use crate::{hub::Hub, tasks::Tasks};
 
 /// A comment this often on every open stream tells both ends that it still holds.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -35,11 +36,11 @@ const METADATA: &str = "/.well-known/oauth-protected-resource";
 pub struct Parts {
     /// Scheme and authority under which people know us: `http://127.0.0.1:7285`.
     pub base: String,
-    pub recognise: Recognise,
-    /// Every scope there is.
-    pub scopes: &'static [&'static str],
+    /// Knows the tokens.
+    pub hub: Hub,
+    pub folder: RunFolder,
     /// The scope that a call takes, if it takes one.
-    pub needs: fn(&Asked) -> Option<&'static str>,
+    pub needs: fn(&Asked) -> Option<TokenScope>,
     pub tasks: Tasks,
 }
 
@@ -49,7 +50,7 @@ pub fn door<H: ServerHandler>(
     parts: Parts,
     handler: impl Fn() -> H + Send + Sync + 'static,
 ) -> Router {
-    let Parts { base, recognise, scopes, needs, tasks } = parts;
+    let Parts { base, hub, folder, needs, tasks } = parts;
     let sessions = Sessions::new();
     let sweeper = sessions.clone();
     tasks.start("sessions of clients", move |stop| sweeper.sweep(stop));
@@ -66,11 +67,10 @@ pub fn door<H: ServerHandler>(
     let challenge = Challenge {
         resource: format!("{base}{PATH}"),
         metadata_at: format!("{base}{METADATA}{PATH}"),
-        scopes,
     };
     let metadata = challenge.metadata();
     let metadata = get(async move || Json(metadata));
-    let guard = Arc::new(Guard { recognise, needs, challenge, sessions });
+    let guard = Arc::new(Guard { hub, folder, needs, challenge, sessions });
     Router::new()
         .route(PATH, any_service(service))
         .layer(middleware::from_fn_with_state(guard, guard::guard))

@@ -12,13 +12,15 @@ use axum::{
 use serde_json::json;
 use std::sync::Arc;
 use tracing::warn;
+use vigie_core::caller::TokenScope;
 
 use super::{
-    bearer::{self, Admitted, Challenge, Presented, Recognise, Turned, Whence},
+    bearer::{self, Caller, Challenge, RunFolder, Turned, Whence},
     body::{self, Unread},
     message::{self, Asked},
     sessions::Sessions,
 };
+use crate::hub::Hub;
 
 /// The older era's session. Source: the protocol of 2025-11-25, Transports.
 const SESSION: &str = "mcp-session-id";
@@ -27,8 +29,9 @@ const LAST_EVENT: &str = "last-event-id";
 
 /// What every call is looked at with.
 pub(super) struct Guard {
-    pub(super) recognise: Recognise,
-    pub(super) needs: fn(&Asked) -> Option<&'static str>,
+    pub(super) hub: Hub,
+    pub(super) folder: RunFolder,
+    pub(super) needs: fn(&Asked) -> Option<TokenScope>,
     pub(super) challenge: Challenge,
     pub(super) sessions: Sessions,
 }
@@ -43,7 +46,7 @@ pub(super) async fn guard(
             let response = next.run(request).await;
             // The caller learns of a new session with this very answer.
             if let Some(session) = text(response.headers(), SESSION) {
-                guard.sessions.belongs(session, &caller.owner);
+                guard.sessions.belongs(session, &caller.known.principal);
             }
             response
         }
@@ -53,8 +56,8 @@ pub(super) async fn guard(
 
 impl Guard {
     /// The request as it may go on, or what its caller hears.
-    async fn look(&self, mut request: Request) -> Result<(Request, Admitted), Box<Response>> {
-        let whence = request.extensions().get::<Whence>().copied();
+    async fn look(&self, mut request: Request) -> Result<(Request, Caller), Box<Response>> {
+        let whence = request.extensions().get::<Whence>().cloned();
         let caller = self.admit(request.headers(), whence).await.map_err(|turned| {
             warn!(why = %turned, "a call of a program was turned away");
             Box::new(self.challenge.unknown(&turned))
@@ -62,13 +65,13 @@ impl Guard {
         if *request.method() == Method::POST && is_json(request.headers()) {
             let asked;
             (request, asked) = read(request).await?;
-            if let Some(scope) = (self.needs)(&asked).filter(|scope| !caller.scopes.contains(scope))
-            {
+            let missing = |scope: &TokenScope| !caller.known.scopes.contains(scope);
+            if let Some(scope) = (self.needs)(&asked).filter(missing) {
                 let what = asked.name.as_deref().or(asked.method.as_deref()).unwrap_or_default();
                 return Err(Box::new(self.challenge.not_enough(scope, what)));
             }
             if asked.method.as_deref() == Some("initialize") {
-                self.sessions.make_room(&caller.owner).await.map_err(|full| {
+                self.sessions.make_room(&caller.known.principal).await.map_err(|full| {
                     let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, &full.to_string());
                     response
                         .headers_mut()
@@ -82,16 +85,16 @@ impl Guard {
         Ok((request, caller))
     }
 
-    async fn admit(&self, headers: &HeaderMap, whence: Option<Whence>) -> Result<Admitted, Turned> {
+    async fn admit(&self, headers: &HeaderMap, whence: Option<Whence>) -> Result<Caller, Turned> {
         let token = bearer::token(headers)?;
         let whence = whence.ok_or_else(|| Turned::NotGood("it is unclear who calls".into()))?;
-        (self.recognise)(Presented { token, whence }).await
+        bearer::caller(&self.hub, &self.folder, &token, &whence).await
     }
 
     /// A session is there for whoever opened it; for everybody else there is none.
-    fn own_session(&self, headers: &HeaderMap, caller: &Admitted) -> Result<(), Box<Response>> {
+    fn own_session(&self, headers: &HeaderMap, caller: &Caller) -> Result<(), Box<Response>> {
         let Some(session) = text(headers, SESSION) else { return Ok(()) };
-        if !self.sessions.is_of(session, &caller.owner) {
+        if !self.sessions.is_of(session, &caller.known.principal) {
             return Err(Box::new(refuse(
                 StatusCode::NOT_FOUND,
                 "there is no such session any more; begin a new one with `initialize`",

@@ -9,6 +9,6 @@ mod message;
 mod replay;
 mod sessions;
 
-pub use bearer::{Admitted, Presented, Recognise, Turned, Whence};
+pub use bearer::{Caller, RunFolder, Whence};
 pub use door::{Parts, door};
 pub use message::Asked;

@@ -18,6 +18,7 @@ use std::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
+use vigie_core::caller::Principal;
 
 use super::replay::{self, Replay};
 
@@ -45,7 +46,7 @@ struct Inner {
 /// How a session is used.
 struct Use {
     /// `None` between its making and the answer that tells the caller of it.
-    owner: Option<String>,
+    owner: Option<Principal>,
     /// Streams of it that are open.
     open: usize,
     last: Instant,
@@ -91,8 +92,8 @@ impl Sessions {
     }
 
     /// Makes room for one more session of that owner.
-    pub(super) async fn make_room(&self, owner: &str) -> Result<(), Full> {
-        let of_owner = |kept: &Use| kept.owner.as_deref() == Some(owner);
+    pub(super) async fn make_room(&self, owner: &Principal) -> Result<(), Full> {
+        let of_owner = |kept: &Use| kept.owner.as_ref() == Some(owner);
         let too_many = self.known().values().filter(|kept| of_owner(kept)).count() >= MOST_EACH;
         if too_many {
             // Its own oldest one goes, in use or not: nobody else has to make room for it.
@@ -110,15 +111,15 @@ impl Sessions {
     }
 
     /// From now on that session is this caller's alone.
-    pub(super) fn belongs(&self, session: &str, owner: &str) {
+    pub(super) fn belongs(&self, session: &str, owner: &Principal) {
         if let Some(kept) = self.known().get_mut(session) {
-            kept.owner = Some(owner.into());
+            kept.owner = Some(owner.clone());
         }
     }
 
     /// Whether that session is there and this caller's.
-    pub(super) fn is_of(&self, session: &str, owner: &str) -> bool {
-        self.known().get(session).is_some_and(|kept| kept.owner.as_deref() == Some(owner))
+    pub(super) fn is_of(&self, session: &str, owner: &Principal) -> bool {
+        self.known().get(session).is_some_and(|kept| kept.owner.as_ref() == Some(owner))
     }
 
     /// Whether a client that comes back with that id of an event hears what it missed.
@@ -276,7 +277,11 @@ mod tests {
     use super::*;
     use futures_util::stream;
 
-    async fn open(sessions: &Sessions, owner: &str) -> SessionId {
+    fn caller(number: usize) -> Principal {
+        Principal::Session { session: format!("ses_{number:026}").parse().unwrap() }
+    }
+
+    async fn open(sessions: &Sessions, owner: &Principal) -> SessionId {
         sessions.make_room(owner).await.unwrap();
         let (id, _transport) = sessions.create_session().await.unwrap();
         sessions.belongs(&id, owner);
@@ -286,25 +291,25 @@ mod tests {
     #[tokio::test]
     async fn a_session_is_there_for_its_owner_alone() {
         let sessions = Sessions::new();
-        let id = open(&sessions, "quay").await;
-        assert!(sessions.is_of(&id, "quay") && !sessions.is_of(&id, "pier"));
-        assert!(!sessions.is_of("no such session", "quay"));
+        let id = open(&sessions, &caller(1)).await;
+        assert!(sessions.is_of(&id, &caller(1)) && !sessions.is_of(&id, &caller(2)));
+        assert!(!sessions.is_of("no such session", &caller(1)));
         sessions.close_session(&id).await.unwrap();
-        assert!(!sessions.is_of(&id, "quay"));
+        assert!(!sessions.is_of(&id, &caller(1)));
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_caller_makes_room_for_itself_and_costs_nobody_else_a_session() {
         let sessions = Sessions::new();
-        let others = open(&sessions, "pier").await;
+        let others = open(&sessions, &caller(2)).await;
         let mut first = None;
         for _ in 0..=MOST_EACH {
             tokio::time::advance(Duration::from_secs(1)).await;
-            let id = open(&sessions, "quay").await;
+            let id = open(&sessions, &caller(1)).await;
             first.get_or_insert(id);
         }
-        assert!(!sessions.is_of(&first.unwrap(), "quay"));
-        assert!(sessions.is_of(&others, "pier"));
+        assert!(!sessions.is_of(&first.unwrap(), &caller(1)));
+        assert!(sessions.is_of(&others, &caller(2)));
         assert_eq!(sessions.known().len(), MOST_EACH + 1);
     }
 
@@ -312,29 +317,29 @@ mod tests {
     async fn there_is_a_most_and_what_is_in_use_stays() {
         let sessions = Sessions::new();
         let mut streams = Vec::new();
-        for number in 0..MOST {
-            let id = open(&sessions, &format!("caller {number}")).await;
+        for number in (3..).take(MOST) {
+            let id = open(&sessions, &caller(number)).await;
             streams.push(sessions.while_open(&id, stream::pending()));
         }
-        assert_eq!(sessions.make_room("one more").await, Err(Full));
+        assert_eq!(sessions.make_room(&caller(1)).await, Err(Full));
         streams.pop();
-        assert_eq!(sessions.make_room("one more").await, Ok(()));
+        assert_eq!(sessions.make_room(&caller(1)).await, Ok(()));
         assert_eq!(sessions.known().len(), MOST - 1);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_session_that_nobody_uses_ends_and_an_open_stream_is_a_use() {
         let sessions = Sessions::new();
-        let (idle, used) = (open(&sessions, "quay").await, open(&sessions, "quay").await);
+        let (idle, used) = (open(&sessions, &caller(1)).await, open(&sessions, &caller(1)).await);
         let stream = sessions.while_open(&used, stream::pending());
         let stop = CancellationToken::new();
         let sweep = sessions.clone().sweep(stop.clone());
         let later = async {
             tokio::time::sleep(IDLE + 2 * SWEEP).await;
-            assert!(!sessions.is_of(&idle, "quay") && sessions.is_of(&used, "quay"));
+            assert!(!sessions.is_of(&idle, &caller(1)) && sessions.is_of(&used, &caller(1)));
             drop(stream);
             tokio::time::sleep(IDLE + 2 * SWEEP).await;
-            assert!(!sessions.is_of(&used, "quay"));
+            assert!(!sessions.is_of(&used, &caller(1)));
             stop.cancel();
         };
         tokio::join!(sweep, later);

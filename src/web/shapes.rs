@@ -127,6 +127,7 @@ fn state(view: &SessionView) -> (&'static str, Option<String>) {
     let waits = !view.open_gates.is_empty();
     match &view.session.life {
         Life::Ended { how: Ended::By { human }, .. } => ("ended", Some(format!("by {human}"))),
+        Life::Ended { how: Ended::ByAgent { name }, .. } => ("ended", Some(format!("by {name}"))),
         Life::Ended { how: Ended::Itself, .. } => ("ended", None),
         Life::Lost { why, .. } => ("lost", Some(why.clone())),
         Life::NeedsDesk { why, .. } => ("needs_desk", Some(why.clone())),

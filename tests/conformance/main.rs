@@ -5,8 +5,8 @@
 mod fixture;
 
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use std::{
-    collections::BTreeSet,
     fs,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -20,11 +20,12 @@ use tokio::{
 use vigie::{
     clock::Clock,
     config::{Config, Named, Surroundings},
-    hub::Hub,
-    mcp::{self, Admitted, Presented, Turned, Whence},
+    hub::{Hub, Mail},
+    mcp::{self, Whence},
     tasks::Tasks,
     web::{self, Outside, Peer, ProgramsMount},
 };
+use vigie_core::caller::{Known, Principal, TokenHash, TokenScope};
 
 use fixture::Fixture;
 
@@ -61,13 +62,15 @@ async fn serve() -> Served {
     let tasks = Tasks::new();
     let fixture = Fixture::new();
     let (for_door, handler) = (tasks.clone(), move || fixture.clone());
+    let hub = hub(&tasks);
+    let for_programs = hub.clone();
     let programs = ProgramsMount {
         router: Arc::new(move |url| {
             let parts = mcp::Parts {
                 base: url.to_string(),
-                recognise: Arc::new(|shown| Box::pin(async move { recognise(&shown) })),
-                scopes: &["all"],
-                needs: |_| Some("all"),
+                hub: for_programs.clone(),
+                folder: Arc::new(|_, _| PathBuf::new()),
+                needs: |_| Some(TokenScope::Read),
                 tasks: for_door.clone(),
             };
             mcp::door(parts, handler.clone())
@@ -75,12 +78,12 @@ async fn serve() -> Served {
         whence: |peer, extensions| {
             extensions.insert(match peer {
                 Peer::Ours | Peer::Stranger => Whence::Outside,
-                Peer::Agent { .. } => Whence::Inside,
+                Peer::Agent { .. } => Whence::Unclear,
             });
         },
     };
     let outside = Outside {
-        hub: Hub::new(mpsc::channel(1).0),
+        hub,
         newest: watch::channel(0).1,
         events: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
         folder: Arc::new(|_| PathBuf::new()),
@@ -101,12 +104,23 @@ async fn serve() -> Served {
     Served { address, tasks, _data: data }
 }
 
-fn recognise(shown: &Presented) -> Result<Admitted, Turned> {
-    if shown.token == TOKEN {
-        Ok(Admitted { owner: "the suite".into(), scopes: BTreeSet::from(["all"]) })
-    } else {
-        Err(Turned::NotGood("this is no token of this test".into()))
-    }
+/// A hub that knows one token.
+fn hub(tasks: &Tasks) -> Hub {
+    let (mailbox, mut mail) = mpsc::channel(8);
+    let known = Known {
+        principal: Principal::Client { token: "tok_00000000000000000000000001".parse().unwrap() },
+        name: "the suite".into(),
+        scopes: TokenScope::ALL.into(),
+        run: None,
+    };
+    let ours = TokenHash(format!("{:x}", Sha256::digest(TOKEN)));
+    tasks.start("hub", move |stop| async move {
+        while let Some(Some(mail)) = stop.run_until_cancelled(mail.recv()).await {
+            let Mail::Known { token, answer } = mail else { continue };
+            let _ = answer.send((token == ours).then(|| known.clone()));
+        }
+    });
+    Hub::new(mailbox)
 }
 
 /// Runs the suite with these arguments and gives what it found wrong.

@@ -18,7 +18,7 @@ use self::{ends::Stop, mail::Mailbag};
 use super::{
     input_box::{self, InputBox},
     registry::Status,
-    text::{command_text, typed_text},
+    text::{MAIL, PHONE, command_text, typed_text},
     typist::{Act, Gate, Prompt, Sight, Typist},
     usage::Cost,
 };
@@ -127,7 +127,8 @@ impl Machine {
         match order.what {
             OrderKind::Prompt { prompt, text, form } => {
                 let typed = match form {
-                    PromptForm::Text => Ok(typed_text(&text)),
+                    PromptForm::Text => Ok(typed_text(PHONE, &text)),
+                    PromptForm::Others => Ok(typed_text(MAIL, &text)),
                     PromptForm::Command => command_text(&text),
                 };
                 let refused = match typed {
@@ -143,7 +144,7 @@ impl Machine {
                 let withdrawn = self.typist.withdraw(prompt);
                 self.report(withdrawn);
             }
-            OrderKind::Mail { mail, text } => self.mail(mail, text),
+            OrderKind::Mail { mail, text } => self.mail(mail, typed_text(MAIL, &text)),
             OrderKind::Interrupt => self.interrupt(now),
             OrderKind::Answer { request, decision } => {
                 let settled = self.requests.answer(&request, &decision);

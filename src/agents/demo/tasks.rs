@@ -8,7 +8,10 @@ use super::{
     memory::Said,
     stage::{Stage, Verdict},
 };
-use crate::agents::hooks::shortened;
+use crate::agents::{
+    claude::{MAIL, PHONE},
+    hooks::shortened,
+};
 
 /// What it says of itself when it starts.
 pub(super) const GREETING: &str = "\
@@ -27,8 +30,8 @@ const MOST_LINES: u32 = 100_000;
 const LONGEST: Duration = Duration::from_hours(1);
 /// Rounds of feedback on one plan.
 const ROUNDS: u8 = 5;
-/// Stands before what comes from a chat; no part of the task.
-const MARK: &str = "[phone] ";
+/// Stands before each message of another session, which is read and is no task.
+const ENVELOPE: &str = "<vigie-mail ";
 
 /// How a turn ends.
 pub(super) enum Outcome {
@@ -41,6 +44,9 @@ pub(super) enum Outcome {
 
 /// Carries out one prompt.
 pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) -> Outcome {
+    if prompt.starts_with(MAIL) && prompt.contains(ENVELOPE) {
+        return Outcome::Finished(format!("I read:\n\n{}", shortened(prompt, 2000)));
+    }
     let task = unmarked(prompt);
     let (verb, rest) = task.split_once(char::is_whitespace).unwrap_or((task, ""));
     let outcome = match verb.to_lowercase().as_str() {
@@ -64,7 +70,10 @@ pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) 
 }
 
 fn unmarked(prompt: &str) -> &str {
-    prompt.strip_prefix(MARK).unwrap_or(prompt).trim()
+    let words = prompt.strip_prefix(PHONE).unwrap_or(prompt);
+    // Whoever started this session says so before the task.
+    let brief = words.strip_prefix(MAIL).and_then(|words| words.split_once("\n\n"));
+    brief.map_or(words, |(_, task)| task).trim()
 }
 
 async fn work(stage: &mut Stage, task: &str, before: &[Said]) -> Outcome {

@@ -5,8 +5,9 @@ use crate::{
     Timestamp,
     caller::{AgentFacts, AgentRefusal, AgentReply, Letter, Principal},
     gate::Gate,
-    id::{MailId, SessionId},
-    state::State,
+    id::{GateId, MailId, SessionId},
+    mail::{Mail, MailState, Recipient, Sender},
+    state::{Row, State},
 };
 
 /// When the next message that was held back is offered.
@@ -45,6 +46,42 @@ impl Work<'_> {
 
     /// The people's answer to a question that a tool asked, for whoever does not wait for it.
     pub(super) fn mail_answer(&mut self, _gate: &Gate) {}
+
+    /// Whoever waited has the answer, so it need not go out as a message. What is on its way
+    /// already goes on.
+    pub(super) fn settle_answer_mail(&mut self, gate: GateId) {
+        let waits = |mail: &&Mail| {
+            mail.answers == Some(gate) && matches!(mail.state, MailState::Waiting { .. })
+        };
+        if let Some(mail) = self.state.mails.values().find(waits).cloned() {
+            self.put(Row::Mail(Mail { state: MailState::Read { at: self.now }, ..mail }));
+        }
+    }
+
+    /// What the code has to tell a session.
+    pub(super) fn mail_from_vigie(&mut self, to: SessionId, text: &str) {
+        let Some(name) = self.state.sessions.get(&to).map(|s| s.name.clone()) else { return };
+        let number = self.state.next_mail;
+        self.state.next_mail += 1;
+        let id = self.ids.make(MailId::from_parts);
+        self.put(Row::Mail(Mail {
+            id,
+            number,
+            from: Sender::Vigie,
+            to: Recipient::Session { session: to, name },
+            thread: id,
+            reply_to: None,
+            batch: id,
+            text: text.into(),
+            key: None,
+            sent: self.now,
+            hops: 0,
+            depth: 0,
+            answers: None,
+            tries: 0,
+            state: MailState::Waiting { not_before: None },
+        }));
+    }
 
     pub(super) fn mail_taken(&mut self, _session: SessionId, _mail: MailId) {}
 

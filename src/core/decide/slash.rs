@@ -52,7 +52,11 @@ pub(super) const COMMANDS: [(&str, Name, &str); 15] = [
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
     ("new", Name::New, "NAME what to do: start a session"),
     ("stop", Name::Stop, "NAME: interrupt its turn; its context is kept"),
-    ("end", Name::End, "NAME: end the session; it can be resumed"),
+    (
+        "end",
+        Name::End,
+        "NAME: end the session; it can be resumed. NAME tree: and all started below it",
+    ),
     ("kill", Name::Kill, "NAME: end it at once, with all it started"),
     ("resume", Name::Resume, "NAME: go on with its conversation"),
     ("focus", Name::Focus, "NAME or off: where words without an address go"),

@@ -3,11 +3,14 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
 mod gates;
+mod lord;
 mod outbox;
 mod people;
 mod routing;
 mod services;
 mod sessions;
+mod spawn;
+mod tickets;
 mod tokens;
 mod typed;
 mod world;
