@@ -86,6 +86,7 @@ impl Home {
                 Box::pin(async move { Some(link) })
             }),
             whose,
+            protections: Arc::new([]),
             phone: Some(phone()),
         };
         let parts = Parts {
