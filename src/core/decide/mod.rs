@@ -47,7 +47,6 @@ use crate::{
 
 /// Something that happened outside.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one event lives at a time")]
 pub enum Event {
     /// The daemon has just read its database.
     Booted,

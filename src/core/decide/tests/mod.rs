@@ -3,6 +3,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
 mod gates;
+mod mail;
 mod outbox;
 mod people;
 mod routing;
