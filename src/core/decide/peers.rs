@@ -19,7 +19,7 @@ use crate::{
 /// Longest summary, in characters: one line of a list.
 const SUMMARY: usize = 200;
 
-/// Longest message to the people, in characters; what is longer belongs into a file.
+/// Longest message to the people, in bytes; what is longer belongs into a file.
 const NOTICE: usize = 4000;
 
 /// Chains are followed no further: depth is bounded, so a longer one is damaged.
@@ -35,7 +35,7 @@ impl Work<'_> {
             name: self.principal_name(caller),
             principal: caller.clone(),
             depth: session.as_ref().map_or(0, |s| s.depth),
-            waiting_mail: session.as_ref().map_or(0, |s| s.unread_mail),
+            waiting_mail: self.state.mail_for(caller).count(),
             session,
             chain: self.chain_of(caller),
             left: self.left_of(caller),
@@ -44,13 +44,7 @@ impl Work<'_> {
 
     /// As lists and messages call them.
     pub(super) fn principal_name(&self, principal: &Principal) -> String {
-        match principal {
-            Principal::Session { session } => self.session_name(*session),
-            Principal::Client { token } => {
-                let client = self.state.tokens.get(token);
-                client.map_or_else(|| token.to_string(), |token| token.name.clone())
-            }
-        }
+        self.state.principal_name(principal)
     }
 
     /// Who started whom, the nearest first.
@@ -95,7 +89,10 @@ impl Work<'_> {
         let scoped = |other: &Session| match (listing.scope, own) {
             (ListScope::Machine, _) => true,
             (ListScope::Tree, _) => self.is_below(other.id, caller),
-            (ListScope::Project | ListScope::Repository, Some(own)) => other.project == own.project,
+            (ListScope::Project, Some(own)) => other.project == own.project,
+            (ListScope::Repository, Some(own)) => {
+                self.repository(&other.project) == self.repository(&own.project)
+            }
             (ListScope::Directory, Some(own)) => other.cwd == own.cwd,
             (ListScope::Project | ListScope::Repository | ListScope::Directory, None) => false,
         };
@@ -112,6 +109,12 @@ impl Work<'_> {
         let sessions = visible.filter(|s| scoped(s) && wanted(s)).map(|s| self.peer(s.id));
         let sessions: Vec<_> = sessions.collect();
         Ok(AgentReply::Sessions { digest: self.digest(&sessions), sessions })
+    }
+
+    /// Where a project's worktrees come from; several projects may share one.
+    fn repository(&self, project: &ProjectName) -> String {
+        let known = self.state.rules.projects.iter().find(|known| known.name == *project);
+        known.map_or_else(|| project.to_string(), |known| known.path.clone())
     }
 
     /// Whoever is isolated is seen by those alone that started it, and sees nobody else itself. The
@@ -245,7 +248,7 @@ impl Work<'_> {
         text: &str,
     ) -> Result<AgentReply, AgentRefusal> {
         let id = Self::caller_session(caller, "write to the people")?;
-        let length = text.chars().count();
+        let length = text.len();
         if text.trim().is_empty() {
             return Err(crate::mail::NotSent::Empty.into());
         }
