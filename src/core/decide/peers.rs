@@ -44,13 +44,7 @@ impl Work<'_> {
 
     /// As lists and messages call them.
     pub(super) fn principal_name(&self, principal: &Principal) -> String {
-        match principal {
-            Principal::Session { session } => self.session_name(*session),
-            Principal::Client { token } => {
-                let client = self.state.tokens.get(token);
-                client.map_or_else(|| token.to_string(), |token| token.name.clone())
-            }
-        }
+        self.state.principal_name(principal)
     }
 
     /// Who started whom, the nearest first.
