@@ -53,6 +53,13 @@ impl Out {
         Self { format, colour, clock, to: Arc::new(Mutex::new(io::stdout())) }
     }
 
+    /// Words without colours, whatever the terminal of the tests is.
+    #[cfg(test)]
+    pub(super) fn plain(clock: Clock) -> Self {
+        let to = Arc::new(Mutex::new(io::sink()));
+        Self { format: Format::Words, colour: Colour::No, clock, to }
+    }
+
     pub(super) fn format(&self) -> Format {
         self.format
     }

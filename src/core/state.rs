@@ -686,6 +686,20 @@ impl State {
         self.rules.limits.get(&(bridge.clone(), room)).copied().unwrap_or(OFF)
     }
 
+    /// As lists and messages call whoever a token speaks for.
+    pub fn principal_name(&self, principal: &Principal) -> String {
+        match principal {
+            Principal::Session { session } => {
+                let known = self.sessions.get(session);
+                known.map_or_else(|| session.to_string(), |session| session.name.to_string())
+            }
+            Principal::Client { token } => {
+                let known = self.tokens.get(token);
+                known.map_or_else(|| token.to_string(), |token| token.name.clone())
+            }
+        }
+    }
+
     pub fn name_of(&self, human: &HumanId) -> String {
         self.rules.people.get(human).map_or_else(|| human.to_string(), |person| person.name.clone())
     }

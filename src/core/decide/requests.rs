@@ -279,6 +279,12 @@ impl State {
     fn view(&self, id: SessionId) -> Option<SessionView> {
         let session = self.sessions.get(&id)?.clone();
         let open_gates = self.open_gates_of(id).map(|g| (g.id, g.code.clone())).collect();
-        Some(SessionView { session, open_gates, queued: self.line_of(id).count() })
+        Some(SessionView {
+            open_gates,
+            queued: self.line_of(id).count(),
+            unread_mail: self.mail_of(id).count(),
+            started_by: session.spawn.as_ref().map(|spawn| self.principal_name(&spawn.by)),
+            session,
+        })
     }
 }
