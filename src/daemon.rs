@@ -56,10 +56,16 @@ impl Options {
     /// # Errors
     /// When the system does not say which file we were started from.
     pub fn new(config: Config, around: &Surroundings) -> io::Result<Self> {
-        let binary = std::env::current_exe()?;
+        let binary = own_program()?;
         let (data, config_file) = (around.data.clone(), around.config.clone());
         Ok(Self { config, data, clock: Clock::system(), config_file, binary })
     }
+}
+
+/// This very program. By its path it could be another one by now: an agent can write to where many
+/// people have their programs, and holders are not confined.
+fn own_program() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -113,14 +119,8 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let store = Store::open(&data)?;
     let Bridges { all: bridges, phone, invites } = bridges::open(&config, &data, &clock, &tasks)?;
     let (listening, address) = tokio::sync::watch::channel(None);
-    let ground = Ground {
-        config: config.clone(),
-        data: data.clone(),
-        binary,
-        address,
-        lacking: lacking.clone(),
-        hidden,
-    };
+    let ground =
+        Ground { config: config.clone(), data: data.clone(), binary, address, lacking, hidden };
     sessions::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
@@ -226,6 +226,19 @@ fn close_memory() {
     }
 }
 
+fn protections(lacking: &[Lacking]) -> Arc<[shapes::ProtectionShape]> {
+    let shape = |protection: Protection| {
+        let missing = lacking.iter().find(|each| each.protection == protection);
+        shapes::ProtectionShape {
+            name: protection.name().into(),
+            holds: missing.is_none(),
+            words: missing.map_or_else(|| protection.words().into(), |each| each.why.clone()),
+            todo: missing.map(|_| protection.todo().into()),
+        }
+    };
+    Protection::ALL.map(shape).into()
+}
+
 fn tell_protections(lacking: &[Lacking]) {
     for each in lacking {
         warn!(protection = each.protection.name(), why = %each.why, "missing; see vigie doctor");
@@ -296,6 +309,7 @@ fn outside(
 ) -> Outside {
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
     let events = store.clone();
+    let protections = protections(&ground.lacking);
     Outside {
         hub: hub.clone(),
         newest: store.newest(),
@@ -320,6 +334,7 @@ fn outside(
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
         programs: None,
+        protections,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
             assets: vigie_phone::assets_router(),

@@ -255,6 +255,11 @@ async fn a_prompt_is_typed_once_and_its_output_comes_back() {
     assert_eq!(taken, 1);
 }
 
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
 #[tokio::test]
 async fn each_start_has_a_token_that_only_its_program_knows() {
     let mcp_url = Some("http://127.0.0.1:9/mcp".to_owned());
@@ -275,8 +280,8 @@ async fn each_start_has_a_token_that_only_its_program_knows() {
         let token = value("VIGIE_MCP_TOKEN=");
         assert_eq!(TokenHash::of(&token), hash);
         until(&mut link, idle).await;
-        for file in std::fs::read_dir(&session.folder).unwrap().flatten() {
-            let bytes = std::fs::read(file.path()).unwrap_or_default(); // a socket has none
+        for file in files(session.home.path()) {
+            let bytes = std::fs::read(&file).unwrap_or_default(); // a socket has none
             assert!(!bytes.windows(64).any(|part| part == token.as_bytes()), "{file:?}");
         }
         tokens.push(token);

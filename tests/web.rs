@@ -89,6 +89,7 @@ impl Home {
             }),
             whose,
             programs: None,
+            protections: Arc::new([]),
             phone: Some(phone()),
         };
         let parts = Parts {

@@ -11,10 +11,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    Confinement,
-    wrapper::{OURSELVES, Task},
-};
+use super::wrapper::{OURSELVES, Task};
 
 /// In the run's folder, for a moment.
 pub(super) const SOCKET: &str = "confine.sock";
@@ -50,17 +47,9 @@ pub struct Starter {
 
 impl Door {
     /// Binds in the working directory, which is `folder`.
-    pub fn open(
-        folder: &Path,
-        confinement: Confinement,
-        cwd: &Path,
-        program: &Path,
-        args: &[String],
-    ) -> io::Result<(Self, Starter)> {
+    pub fn open(folder: &Path, task: Task) -> io::Result<(Self, Starter)> {
         let _ = fs::remove_file(SOCKET); // usually there is none
         let listener = UnixListener::bind(SOCKET)?;
-        let task =
-            Task { confinement, cwd: cwd.into(), program: program.into(), args: args.to_vec() };
         let args = vec!["confine".into(), "run".into(), folder.to_string_lossy().into_owned()];
         Ok((Self { listener, task }, Starter { program: OURSELVES.into(), args }))
     }

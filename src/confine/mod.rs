@@ -18,7 +18,7 @@ mod wrapper;
 pub use door::{Door, EnterError, Starter};
 pub use probe::probe;
 pub use protection::{Lacking, Protection};
-pub use wrapper::{ConfineArgs, main};
+pub use wrapper::{ConfineArgs, Task, main};
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -45,4 +45,6 @@ pub struct Confinement {
     pub hide: Vec<PathBuf>,
     /// Folders inside of those that are.
     pub keep: Vec<PathBuf>,
+    /// As well, to be read alone.
+    pub show: Vec<PathBuf>,
 }

@@ -3,6 +3,7 @@
 use nix::{
     libc,
     mount::{MsFlags, mount},
+    sys::statvfs::{FsFlags, statvfs},
     unistd::{AccessFlags, access},
 };
 use std::{
@@ -51,7 +52,8 @@ pub(super) fn arrange(confinement: &Confinement) -> Result<(), MountError> {
     // What is mounted later outside shows up inside; nothing goes the other way.
     change(Path::new("/"), MsFlags::MS_SLAVE | MsFlags::MS_REC)?;
     let hidden = existing(&confinement.hide)?;
-    let kept = kept(&confinement.keep, &hidden)?;
+    let kept = inside(&confinement.keep, &hidden)?;
+    let shown = inside(&confinement.show, &hidden)?;
     hold_in_place(&hidden)?;
     let (folders, files): (Vec<&PathBuf>, Vec<&PathBuf>) =
         hidden.iter().partition(|path| path.is_dir());
@@ -70,19 +72,15 @@ pub(super) fn arrange(confinement: &Confinement) -> Result<(), MountError> {
     {
         own_ssh_includes(empty)?;
     }
-    for (path, open) in &kept {
+    for (path, open) in kept.iter().chain(&shown) {
         fs::create_dir_all(path).at(path)?;
         bind(&descriptor(open), path)?;
     }
+    for (path, _) in &shown {
+        read_only(path)?;
+    }
     for folder in &folders {
-        change(
-            folder,
-            MsFlags::MS_REMOUNT
-                | MsFlags::MS_BIND
-                | MsFlags::MS_RDONLY
-                | MsFlags::MS_NOSUID
-                | MsFlags::MS_NODEV,
-        )?;
+        read_only(folder)?;
     }
     for file in files {
         bind(Path::new("/dev/null"), file)?;
@@ -151,8 +149,11 @@ fn unescaped(text: &str) -> PathBuf {
     escapes.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to)).into()
 }
 
-/// What is kept of the hidden, opened while it can still be seen.
-fn kept(paths: &[PathBuf], hidden: &BTreeSet<PathBuf>) -> Result<Vec<(PathBuf, File)>, MountError> {
+/// What is there of the hidden all the same, opened while it can still be seen.
+fn inside(
+    paths: &[PathBuf],
+    hidden: &BTreeSet<PathBuf>,
+) -> Result<Vec<(PathBuf, File)>, MountError> {
     let mut kept: Vec<(PathBuf, File)> = Vec::new();
     for path in paths {
         let path = fs::canonicalize(path).at(path)?;
@@ -208,6 +209,22 @@ fn bind(what: &Path, at: &Path) -> Result<(), MountError> {
 
 fn change(at: &Path, flags: MsFlags) -> Result<(), MountError> {
     mount(None::<&str>, at, None::<&str>, flags, None::<&str>).at(at)
+}
+
+/// Whatever else the mount forbids stays forbidden, and must be said again.
+fn read_only(at: &Path) -> Result<(), MountError> {
+    let now = statvfs(at).at(at)?.flags();
+    let kept = [
+        (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
+        (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
+        (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
+        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
+        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
+        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
+    ];
+    let kept = kept.into_iter().filter(|(flag, _)| now.contains(*flag));
+    let kept: MsFlags = kept.map(|(_, flag)| flag).collect();
+    change(at, kept | MsFlags::MS_REMOUNT | MsFlags::MS_BIND | MsFlags::MS_RDONLY)
 }
 
 fn descriptor(open: &File) -> PathBuf {

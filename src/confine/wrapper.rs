@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::{
+    convert::Infallible,
     env,
     io::{self, Read as _, Write as _},
-    net::Shutdown,
     os::unix::{net::UnixStream, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
@@ -23,6 +23,8 @@ const NOT_STARTED: u8 = 127;
 pub enum ConfineArgs {
     /// Become what the holder of this folder says, confined
     Run { folder: PathBuf },
+    /// Become this, confined
+    Exec { task: String },
     /// Map all ids of a process
     Map { pid: u32 },
     /// Try what this machine offers: hide this folder, then try to get out
@@ -40,6 +42,7 @@ pub enum ConfineArgs {
 pub fn main(args: &ConfineArgs) -> ExitCode {
     match args {
         ConfineArgs::Run { folder } => run(folder),
+        ConfineArgs::Exec { task } => exec(task),
         ConfineArgs::Map { pid } => map(*pid),
         ConfineArgs::Probe { folder, without_files } => probe::try_out(folder, *without_files),
         ConfineArgs::Idle => match io::copy(&mut io::stdin(), &mut io::sink()) {
@@ -51,11 +54,29 @@ pub fn main(args: &ConfineArgs) -> ExitCode {
 
 /// What a confined process becomes.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Task {
-    pub(super) confinement: Confinement,
-    pub(super) cwd: PathBuf,
-    pub(super) program: PathBuf,
-    pub(super) args: Vec<String>,
+pub struct Task {
+    confinement: Confinement,
+    cwd: PathBuf,
+    program: PathBuf,
+    args: Vec<String>,
+}
+
+impl Task {
+    pub fn new(
+        confinement: Confinement,
+        cwd: &Path,
+        program: impl AsRef<Path>,
+        args: &[impl AsRef<str>],
+    ) -> Self {
+        let args = args.iter().map(|arg| arg.as_ref().to_owned()).collect();
+        Self { confinement, cwd: cwd.into(), program: program.as_ref().into(), args }
+    }
+
+    /// Of our own program, which becomes this one. Everybody can read arguments.
+    pub fn arguments(&self) -> [String; 3] {
+        let task = serde_json::to_string(self).expect("plain data");
+        ["confine".into(), "exec".into(), task]
+    }
 }
 
 /// Becomes the program; the connection to the holder closes with that, and says why not otherwise.
@@ -63,16 +84,22 @@ fn run(folder: &Path) -> ExitCode {
     let connected = env::set_current_dir(folder).and_then(|()| UnixStream::connect(SOCKET));
     // Without a holder there is nobody to tell.
     let Ok(mut holder) = connected else { return ExitCode::from(NOT_STARTED) };
-    let Err(why) = become_it(&mut holder);
+    let mut task = Vec::new();
+    let heard = holder.read_to_end(&mut task).map_err(|error| error.to_string());
+    let Err(why) = heard.and_then(|_| become_it(&task));
     let _ = holder.write_all(why.as_bytes());
     ExitCode::from(NOT_STARTED)
 }
 
-fn become_it(holder: &mut UnixStream) -> Result<std::convert::Infallible, String> {
-    let mut task = Vec::new();
-    holder.read_to_end(&mut task).map_err(|error| error.to_string())?;
-    let _ = holder.shutdown(Shutdown::Read); // nothing follows
-    let task: Task = serde_json::from_slice(&task).map_err(|error| error.to_string())?;
+#[expect(clippy::print_stderr, reason = "whoever started it reads it")]
+fn exec(task: &str) -> ExitCode {
+    let Err(why) = become_it(task.as_bytes());
+    eprintln!("{why}");
+    ExitCode::from(NOT_STARTED)
+}
+
+fn become_it(task: &[u8]) -> Result<Infallible, String> {
+    let task: Task = serde_json::from_slice(task).map_err(|error| error.to_string())?;
     enter(&task.confinement).map_err(|why| format!("it could not be confined: {why}"))?;
     // Through the mounts that are there now: the old folder leads around them.
     env::set_current_dir(&task.cwd)

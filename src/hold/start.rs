@@ -5,7 +5,7 @@ use std::{io, path::Path, path::PathBuf};
 use super::{process::HoldError, pty::Pty, record::Recording};
 use crate::{
     agents::{self, CommandLine, Spec},
-    confine::{Confinement, Door},
+    confine::{Confinement, Door, Task},
 };
 
 /// Of the run's folder, what the program may see.
@@ -39,10 +39,12 @@ pub(crate) async fn start(
     let Some(confinement) = spec.confinement.clone() else {
         return Pty::spawn(spec, &command, recording);
     };
-    let keep = [confinement.keep, used, vec![folder.join(AGENT)]].concat();
-    let confinement = Confinement { keep, ..confinement };
+    let keep = [confinement.keep, used].concat();
+    // To be read alone: an agent may not change what its own program is told.
+    let show = [confinement.show, vec![folder.join(AGENT)]].concat();
+    let confinement = Confinement { keep, show, ..confinement };
     let CommandLine { program, args, env } = command;
-    let door = Door::open(folder, confinement, &spec.cwd, &program, &args);
+    let door = Door::open(folder, Task::new(confinement, &spec.cwd, &program, &args));
     let (door, starter) = door.map_err(|source| HoldError::Listen {
         what: "the program that is to be confined",
         source,

@@ -1,6 +1,7 @@
 //! The daemon's side of sessions: makes their folders, starts their holders, stays connected to
 //! them, and carries orders down and reports up. Decides nothing.
 
+mod confined;
 mod launch;
 mod link;
 mod look;
@@ -12,7 +13,7 @@ pub use worktree::WorktreeError;
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 use tokio::sync::{mpsc, watch};
@@ -55,13 +56,6 @@ impl Ground {
     /// What an agent of ours remembers of a session over its starts.
     fn memory(&self, session: SessionId) -> PathBuf {
         self.shared(session).join("memory")
-    }
-
-    /// A folder inside of our own that is there for sessions: a worktree, the demo project.
-    fn is_worked_in(&self, path: &Path) -> bool {
-        let path = std::fs::canonicalize(path).unwrap_or_default();
-        let inside = path.strip_prefix(&self.data).ok().and_then(|path| path.iter().next());
-        inside.is_some_and(|first| first == "worktrees" || first == "demo")
     }
 
     /// Where files lie that are about to be sent.

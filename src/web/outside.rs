@@ -5,7 +5,10 @@ use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
 use vigie_core::{command::Refusal, id::BridgeName, session::Session};
 
-use super::{Caller, Peer, shapes::Event};
+use super::{
+    Caller, Peer,
+    shapes::{Event, ProtectionShape},
+};
 use crate::{config::PublicUrl, hub::Hub};
 
 /// A future that one of these calls returns.
@@ -33,6 +36,7 @@ pub struct Outside {
     pub invite: AskInvite,
     /// Whose a process of this user is: the person's, or an agent's.
     pub whose: fn(u32) -> Peer,
+    pub protections: Arc<[ProtectionShape]>,
     pub phone: Option<PhoneMount>,
     pub programs: Option<ProgramsMount>,
 }

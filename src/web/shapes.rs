@@ -258,10 +258,24 @@ pub struct StatusShape {
     pub failed_deliveries: Vec<String>,
     pub bridges: Vec<BridgeShape>,
     pub problems: Vec<String>,
+    /// What keeps agents from Vigie itself on this machine.
+    pub protections: Vec<ProtectionShape>,
+}
+
+/// One thing that is closed to agents, or should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProtectionShape {
+    /// `files`, `processes`, `signals`, `terminal`, `callers`.
+    pub name: String,
+    pub holds: bool,
+    /// What holds, or why it does not.
+    pub words: String,
+    /// What to do where it does not hold.
+    pub todo: Option<String>,
 }
 
 impl StatusShape {
-    pub fn new(daemon: DaemonShape, status: &Status) -> Self {
+    pub fn new(daemon: DaemonShape, status: &Status, protections: Vec<ProtectionShape>) -> Self {
         Self {
             daemon,
             sessions: status.sessions.iter().map(SessionShape::new).collect(),
@@ -270,6 +284,7 @@ impl StatusShape {
             failed_deliveries: status.failed_deliveries.clone(),
             bridges: status.bridges.iter().map(BridgeShape::new).collect(),
             problems: status.problems.clone(),
+            protections,
         }
     }
 }

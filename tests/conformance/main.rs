@@ -90,6 +90,7 @@ async fn serve() -> Served {
         screen: Arc::new(|_| Box::pin(async { Err("there is none".into()) })),
         invite: Arc::new(|_| Box::pin(async { None })),
         whose: |_| Peer::Ours,
+        protections: Arc::new([]),
         phone: None,
         programs: Some(programs),
     };

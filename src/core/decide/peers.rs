@@ -89,7 +89,10 @@ impl Work<'_> {
         let scoped = |other: &Session| match (listing.scope, own) {
             (ListScope::Machine, _) => true,
             (ListScope::Tree, _) => self.is_below(other.id, caller),
-            (ListScope::Project | ListScope::Repository, Some(own)) => other.project == own.project,
+            (ListScope::Project, Some(own)) => other.project == own.project,
+            (ListScope::Repository, Some(own)) => {
+                self.repository(&other.project) == self.repository(&own.project)
+            }
             (ListScope::Directory, Some(own)) => other.cwd == own.cwd,
             (ListScope::Project | ListScope::Repository | ListScope::Directory, None) => false,
         };
@@ -106,6 +109,12 @@ impl Work<'_> {
         let sessions = visible.filter(|s| scoped(s) && wanted(s)).map(|s| self.peer(s.id));
         let sessions: Vec<_> = sessions.collect();
         Ok(AgentReply::Sessions { digest: self.digest(&sessions), sessions })
+    }
+
+    /// Where a project's worktrees come from; several projects may share one.
+    fn repository(&self, project: &ProjectName) -> String {
+        let known = self.state.rules.projects.iter().find(|known| known.name == *project);
+        known.map_or_else(|| project.to_string(), |known| known.path.clone())
     }
 
     /// Whoever is isolated is seen by those alone that started it, and sees nobody else itself. The

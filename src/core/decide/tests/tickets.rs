@@ -6,7 +6,7 @@ use crate::{
     bridge::{CardState, Level, Mark},
     caller::{
         AgentCommand, AgentRefusal, AgentReply, AgentStart, Asking, Isolated, Multiple, Standing,
-        StopHow, TicketView, TokenScope, Until, WholeTree,
+        StopHow, TicketView, TokenScope, Until, Wanted, WholeTree,
     },
     command::{Command, Refusal},
     decide::Event,
@@ -63,10 +63,8 @@ fn asking(question: &str, options: &[&str]) -> Asking {
 fn asks(w: &mut World, by: &str, question: &str, options: &[&str]) -> (TicketId, GateId) {
     let view = ticket(w.call(by, AgentCommand::AskHuman(asking(question, options))));
     w.now += TimeDelta::seconds(5); // whoever answers has read it
-    match view.ticket.what {
-        crate::caller::Wanted::Answer { gate, .. } => (view.ticket.id, gate),
-        other => panic!("expected a question, found {other:?}"),
-    }
+    let Wanted::Answer { gate, .. } = view.ticket.what else { panic!("no question: {view:?}") };
+    (view.ticket.id, gate)
 }
 
 fn answered(standing: Standing) -> Vec<String> {
