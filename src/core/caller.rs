@@ -47,6 +47,16 @@ pub enum Principal {
     Client { token: TokenId },
 }
 
+impl Principal {
+    /// As messages are filed under it (see [`crate::mail::Recipient::address`]).
+    pub fn address(&self) -> String {
+        match self {
+            Self::Session { session } => session.to_string(),
+            Self::Client { token } => token.to_string(),
+        }
+    }
+}
+
 /// What a client's token is good for. A session has all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -162,8 +172,8 @@ pub struct AgentRequest {
 /// What was looked up for one call before it is decided about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AgentFacts {
-    /// A message that its sender sent under this key before.
-    pub same_key: Option<Mail>,
+    /// What its sender sent under this key before, one a recipient.
+    pub same_key: Vec<Mail>,
     /// The message that is answered.
     pub answered: Option<Mail>,
 }
@@ -327,7 +337,8 @@ pub enum WholeTree {
 /// A message to others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Letter {
-    /// Names, `parent`, `children`, `lord`, `human`, `project:NAME`, `PD-*`, `all`.
+    /// Names, `parent`, `children`, `lord`, `human`, `client:NAME`, `project:NAME`, `PD-*`, `all`.
+    /// None with [`Letter::reply_to`]: whoever the other one of that message is.
     pub to: Vec<String>,
     pub text: String,
     pub reply_to: Option<MailId>,
@@ -409,6 +420,8 @@ pub enum AgentReply {
     },
     Sent {
         mails: Vec<SentView>,
+        /// Who of a group does not get it, and why: a sentence each.
+        left_out: Vec<String>,
     },
     Inbox {
         mails: Vec<Mail>,
@@ -459,6 +472,8 @@ pub struct ProjectView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerView {
     pub id: SessionId,
+    /// The present start of its program.
+    pub run: u32,
     pub name: SessionName,
     pub title: String,
     pub project: ProjectName,

@@ -8,6 +8,7 @@ use crate::{
     bridge::SessionLook,
     caller::{Isolated, Principal, TokenHash},
     id::{AgentName, HumanId, ProjectName, SessionId, SessionName, TurnId},
+    mail::Mail,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +123,19 @@ pub struct Stirred {
     pub hops: u32,
     /// The depth of the deepest session behind it: nobody reaches deeper through another.
     pub depth: u32,
+}
+
+impl Stirred {
+    /// As whoever reads that message is stirred by it.
+    pub fn by(mail: &Mail) -> Self {
+        Self { hops: mail.hops, depth: mail.depth }
+    }
+
+    /// By both.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self { hops: self.hops.max(other.hops), depth: self.depth.max(other.depth) }
+    }
 }
 
 /// An order to end, kept until the program is gone.

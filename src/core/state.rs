@@ -16,7 +16,7 @@ use crate::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
         PairingCode, ProjectName, PromptId, SessionId, SessionName, ThreadId, TicketId, TokenId,
     },
-    mail::{Mail, Recipient},
+    mail::{Lately, Mail, Recipient},
     prompt::Prompt,
     route::StoryPattern,
     session::Session,
@@ -328,8 +328,7 @@ pub struct State {
     pub tokens: BTreeMap<TokenId, TokenRow>,
     /// Whether the Lord is kept alive. It ends with us: a start begins anew.
     pub lord_watch: LordWatch,
-    /// When each wrote to whom lately.
-    pub wrote: HashMap<(SessionId, SessionId), VecDeque<Timestamp>>,
+    pub mail_lately: Lately,
     pub pairings: Vec<Pairing>,
     pub strangers: BTreeMap<(BridgeName, String), Stranger>,
     /// How each bridge hears, as it last said.
@@ -385,7 +384,7 @@ impl State {
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
             lord_watch: LordWatch::On { tries: Vec::new() },
-            wrote: HashMap::new(),
+            mail_lately: Lately::default(),
             pairings: Vec::new(),
             strangers: BTreeMap::new(),
             health: BTreeMap::new(),
@@ -558,6 +557,20 @@ impl State {
         self.mails.values().filter(
             move |mail| matches!(&mail.to, Recipient::Session { session, .. } if *session == id),
         )
+    }
+
+    /// The same for whoever speaks with a token.
+    pub fn mail_for(&self, who: &Principal) -> impl Iterator<Item = &Mail> {
+        self.mails.values().filter(move |mail| match (&mail.to, who) {
+            (Recipient::Session { session: to, .. }, Principal::Session { session }) => {
+                to == session
+            }
+            (Recipient::Client { token: to, .. }, Principal::Client { token }) => to == token,
+            (
+                Recipient::Session { .. } | Recipient::Client { .. } | Recipient::Humans,
+                Principal::Session { .. } | Principal::Client { .. },
+            ) => false,
+        })
     }
 
     pub fn live(&self) -> impl Iterator<Item = &Session> {

@@ -138,7 +138,7 @@ pub(super) fn mail_facts(
         Some(id) => one_mail(db, "SELECT id, body FROM mail WHERE id = ?1", [id.to_string()])?,
         None => None,
     };
-    Ok(AgentFacts { same_key, answered })
+    Ok(AgentFacts { same_key: same_key.into_iter().collect(), answered })
 }
 
 fn one_mail(

@@ -84,7 +84,7 @@ impl Work<'_> {
     /// Where these sessions stand: totals, then what waits for a person, what is stuck, the rest;
     /// the oldest of each first.
     pub(super) fn digest(&self, sessions: &[PeerView]) -> String {
-        let mut all: Vec<_> = sessions.iter().map(|s| (self.group(s), s)).collect();
+        let mut all: Vec<_> = sessions.iter().map(|s| (self.standing_group(s), s)).collect();
         all.sort_by_key(|(group, s)| (*group, s.life.since(), s.name.folded()));
         let mut text = totals(&all);
         let (mut room, mut said) = (LONGEST, None);
@@ -103,7 +103,7 @@ impl Work<'_> {
         text
     }
 
-    fn group(&self, session: &PeerView) -> Group {
+    fn standing_group(&self, session: &PeerView) -> Group {
         if !session.waits_for.is_empty() {
             return Group::Waits;
         }

@@ -40,7 +40,7 @@ impl Work<'_> {
         }
     }
 
-    fn hand(&mut self, mut prompt: Prompt) {
+    pub(super) fn hand(&mut self, mut prompt: Prompt) {
         let what = self.prompt_order(&prompt);
         let session = prompt.session;
         let order = self.order(session, what);
@@ -85,8 +85,9 @@ impl Work<'_> {
         let session = self.state.sessions.get(&id);
         let interrupt = session.and_then(|s| s.interrupting.clone());
         let ending = session.and_then(|s| s.ending.as_ref()).map(|ending| ending.order.clone());
-        let orders: Vec<_> =
-            interrupt.into_iter().chain(handed).chain(answers).chain(ending).collect();
+        let beside = self.mail_orders_of(id);
+        let told = interrupt.into_iter().chain(handed).chain(beside).chain(answers).chain(ending);
+        let orders: Vec<_> = told.collect();
         for order in orders {
             self.effect(Effect::Order { session: id, run, order });
         }
@@ -168,6 +169,10 @@ impl Work<'_> {
             s.spent.new_run();
             s.launching = Some(how.clone());
         });
+        match how {
+            Launch::New { .. } => self.bury_mail_of_predecessors(id),
+            Launch::Resume { .. } => {}
+        }
         if let Some(session) = self.state.sessions.get(&id).cloned() {
             self.effect(Effect::Launch { session: Box::new(session), how });
         }

@@ -19,7 +19,7 @@ use crate::{
 /// Longest summary, in characters: one line of a list.
 const SUMMARY: usize = 200;
 
-/// Longest message to the people, in characters; what is longer belongs into a file.
+/// Longest message to the people, in bytes; what is longer belongs into a file.
 const NOTICE: usize = 4000;
 
 /// Chains are followed no further: depth is bounded, so a longer one is damaged.
@@ -35,7 +35,7 @@ impl Work<'_> {
             name: self.principal_name(caller),
             principal: caller.clone(),
             depth: session.as_ref().map_or(0, |s| s.depth),
-            waiting_mail: session.as_ref().map_or(0, |s| s.unread_mail),
+            waiting_mail: self.state.mail_for(caller).count(),
             session,
             chain: self.chain_of(caller),
             left: self.left_of(caller),
@@ -179,6 +179,7 @@ impl Work<'_> {
         let session = &self.state.sessions[&id];
         PeerView {
             id,
+            run: session.run,
             name: session.name.clone(),
             title: session.title.clone(),
             project: session.project.clone(),
@@ -247,7 +248,7 @@ impl Work<'_> {
         text: &str,
     ) -> Result<AgentReply, AgentRefusal> {
         let id = Self::caller_session(caller, "write to the people")?;
-        let length = text.chars().count();
+        let length = text.len();
         if text.trim().is_empty() {
             return Err(crate::mail::NotSent::Empty.into());
         }

@@ -133,7 +133,11 @@ impl Work<'_> {
         if session.life.look() == life.look() || !session.life.is_live() {
             return;
         }
+        let idle = matches!(life, Life::Idle { .. });
         self.change(id, |s| s.life = life);
+        if idle {
+            self.mail_read_in_turn(id);
+        }
         self.journal_session("session_state", id);
         self.show_thread(id);
     }
@@ -159,6 +163,7 @@ impl Work<'_> {
     }
 
     fn prompt_taken(&mut self, id: SessionId, prompt: PromptId, turn: Option<TurnId>) {
+        self.mail_read_in_turn(id);
         let unsure = self.state.unsure.iter().position(|p| p.id == prompt);
         let late = unsure.and_then(|at| self.state.unsure.remove(at));
         let known = self.prompt(prompt).or(late);
@@ -169,6 +174,7 @@ impl Work<'_> {
             let about = About { session: Some(id), gate: None, human: prompt.by.clone() };
             self.journal("prompt_taken", about, json!({ "prompt": prompt.id }));
             self.mark_taken(&prompt);
+            self.stirred_by(&prompt);
         }
         self.begin_turn(id, turn, by);
     }
@@ -224,6 +230,9 @@ impl Work<'_> {
 
     fn prompt_refused(&mut self, id: SessionId, prompt: PromptId, why: RefusedPrompt) {
         let Some(mut prompt) = self.prompt(prompt) else { return };
+        if !prompt.mails.is_empty() {
+            return self.mail_prompt_refused(prompt, &why);
+        }
         let name = self.session_name(id);
         let words = match why {
             // The daemon keeps it: it goes in first when the session is resumed.
@@ -234,8 +243,7 @@ impl Work<'_> {
             }
             RefusedPrompt::Withdrawn => "taken back before it went in".to_owned(),
             RefusedPrompt::NoSignal => {
-                self.state.unsure.push_front(prompt.clone());
-                self.state.unsure.truncate(UNSURE);
+                self.doubt_prompt(prompt.clone());
                 format!(
                     "typed into {name}, but it never said it took it. Look at the desk: vigie attach {name}"
                 )
@@ -260,7 +268,14 @@ impl Work<'_> {
         }
     }
 
+    /// It was typed, and the agent's own word that it has it may still come.
+    pub(super) fn doubt_prompt(&mut self, prompt: Prompt) {
+        self.state.unsure.push_front(prompt);
+        self.state.unsure.truncate(UNSURE);
+    }
+
     fn foreign_turn(&mut self, id: SessionId, turn: Option<TurnId>, text: &str) {
+        self.mail_read_in_turn(id);
         self.begin_turn(id, turn, None);
         let name = self.session_name(id);
         self.show_foreign_words(id, &format!("At the desk of {name}: "), text);
@@ -391,6 +406,7 @@ impl Work<'_> {
         }
         self.change(id, |s| s.last_words = Some(show::last_words(&text::mask(text).text)));
         self.keep_answer(id, text);
+        self.mail_read_in_turn(id);
         self.journal_session("turn_finished", id);
         self.post_answer(id, text, level);
         self.show_thread(id);
@@ -428,6 +444,7 @@ impl Work<'_> {
         let said = text::mask(text).text;
         self.keep_answer(id, &format!("(no answer: {name} {what}: {})", said.trim()));
         self.end_turn(id, "failed after");
+        self.mail_read_in_turn(id);
         self.change(id, |s| s.last_words = Some(show::last_words(&format!("{what}: {said}"))));
         self.journal(
             "turn_failed",
@@ -444,6 +461,7 @@ impl Work<'_> {
     fn interrupted(&mut self, id: SessionId) {
         self.keep_no_answer(id, "the turn was interrupted");
         self.end_turn(id, "stopped after");
+        self.mail_read_in_turn(id);
         let name = self.session_name(id);
         self.journal_session("turn_interrupted", id);
         let next =
@@ -475,6 +493,7 @@ impl Work<'_> {
             json!({ "how": how }),
         );
         self.close_gates_of(id, &life, &format!("{} ended ({words})", session.name));
+        self.mail_of_gone(id);
         if how == ExitStatus::Unknown {
             self.doubt_handed(id);
         }

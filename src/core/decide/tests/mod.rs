@@ -4,6 +4,7 @@
 
 mod gates;
 mod lord;
+mod mail;
 mod outbox;
 mod people;
 mod routing;

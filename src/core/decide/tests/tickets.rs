@@ -308,6 +308,7 @@ fn no_time_and_yes_decide_what_they_say() {
     assert_eq!(unanswered(looks(&mut w, "PD-1", no)), "Inès Caradec said no: not before the tests");
     let (late, gate) = asks(&mut w, "PD-1", "Deploy now?", &["Now", "Later"]);
     w.wait(TimeDelta::hours(24));
+    assert!(w.takes("PD-1").contains("nobody answered in time"), "nobody waited, so it is told");
     assert_eq!(unanswered(looks(&mut w, "PD-1", late)), "nobody answered in time");
     let CardState::Taken { decided, .. } = w.card_state(gate) else { panic!("it is over") };
     assert_eq!((&*decided.verdict, decided.by.as_str()), ("Not answered", "the deadline"));

@@ -23,7 +23,8 @@ use crate::{
         Isolated, Letter, Principal, TokenHash, TokenScope,
     },
     command::{Command, Refusal, Reply, Request, Start},
-    decide::{Effect, Event, LookAt, decide, next_deadline},
+    decide::{Effect, Event, LookAt, Work, decide, next_deadline},
+    gate::Gate,
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, PairingCode,
         ProjectName, PromptId, RequestId, SessionId, ThreadId, TurnId,
@@ -31,6 +32,7 @@ use crate::{
     ids::Ids,
     mail::Mail,
     route::StoryPattern,
+    session::Session,
     state::{
         Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
         Strangers, WorktreeRule,
@@ -59,12 +61,16 @@ pub(super) struct World {
     pub rooms: HashMap<ChatId, Room>,
     /// Kinds of what was written into the journal.
     pub journal: Vec<String>,
+    /// The same with the session it is about.
+    pub journal_of: Vec<(String, Option<SessionId>)>,
     /// What was asked to be looked at.
     pub asked: Vec<(SessionId, LookAt, Files, Place)>,
     /// While `true` nothing said arrives: it stays in flight.
     pub cut: bool,
     /// How the machine does when agents call.
     pub host: Host,
+    /// Most messages that one decision wrote, so that one commit has them.
+    pub mails_at_once: usize,
     next_message: u32,
     seqs: HashMap<SessionId, u64>,
 }
@@ -211,10 +217,12 @@ impl World {
             calls: Vec::new(),
             tries: 0,
             journal: Vec::new(),
+            journal_of: Vec::new(),
             rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
             asked: Vec::new(),
             cut: false,
             host: Host { load_permille: 100, free_mib: 8000 },
+            mails_at_once: 0,
             next_message: 1,
             seqs: HashMap::new(),
         };
@@ -304,6 +312,11 @@ impl World {
         decision: crate::decide::Decision,
     ) -> (Option<Result<Reply, Refusal>>, Option<String>, Option<Result<AgentReply, AgentRefusal>>)
     {
+        let mails = decision.rows.iter().filter_map(|row| match row {
+            Row::Mail(mail) => Some(mail.id),
+            _ => None,
+        });
+        self.mails_at_once = self.mails_at_once.max(mails.collect::<HashSet<_>>().len());
         for row in &decision.rows {
             self.write(row);
         }
@@ -330,6 +343,7 @@ impl World {
             Row::Answer(a) => format!("answer {}", a.session),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
+                self.journal_of.push((entry.kind.clone(), entry.session));
                 return;
             }
         };
@@ -438,6 +452,57 @@ impl World {
         self.step(Event::Tick);
     }
 
+    /// The session's holder is gone, and with it the program.
+    pub(super) fn dies(&mut self, name: &str) {
+        let session = self.id(name);
+        let run = self.state.sessions[&session].run;
+        self.step(Event::HolderGone { session, run });
+        // What the daemon makes up for the report that nobody wrote has a number as well.
+        *self.seqs.entry(session).or_insert(0) += 1;
+    }
+
+    /// What another part of the daemon does to messages, in a decision of its own.
+    fn within(&mut self, what: impl FnOnce(&mut Work<'_>)) {
+        self.ids.at(self.now);
+        let heard_now = self.ids.make(crate::id::HeardId::from_parts);
+        let (state, ids, now) = (&mut self.state, &mut self.ids, self.now);
+        let mut work = Work { state, ids, now, heard_now, out: crate::decide::Decision::default() };
+        what(&mut work);
+        let decision = work.out;
+        self.follow(decision);
+        self.step(Event::Tick);
+    }
+
+    pub(super) fn vigie_says(&mut self, name: &str, text: &str) {
+        let id = self.id(name);
+        self.within(|work| work.mail_from_vigie(id, text));
+    }
+
+    pub(super) fn answers_by_mail(&mut self, gate: &Gate) {
+        self.within(|work| work.mail_answer(gate));
+    }
+
+    pub(super) fn settles_answer(&mut self, gate: GateId) {
+        self.within(|work| work.settle_answer_mail(gate));
+    }
+
+    /// It is resumed, and idle.
+    pub(super) fn resumes(&mut self, name: &str) {
+        self.ask(Command::Resume { session: name.into() }).unwrap();
+        self.report(name, AgentEvent::Started { pid: 2, version: None, conversation: None });
+        self.report(name, AgentEvent::Token { hash: token(name) });
+        self.doing(name, Doing::Idle);
+    }
+
+    /// Changes a session as something else in the daemon would have.
+    pub(super) fn change(&mut self, name: &str, change: impl FnOnce(&mut Session)) {
+        let mut session = self.state.sessions[&self.id(name)].clone();
+        change(&mut session);
+        let row = Row::Session(session);
+        self.state.put(&row);
+        self.write(&row);
+    }
+
     pub(super) fn id(&self, name: &str) -> SessionId {
         self.state.session_named(name).expect("a session of that name").id
     }
@@ -465,6 +530,16 @@ impl World {
             AgentCommand::Send(letter) => self.mail_facts(&token, letter),
             _ => AgentFacts::default(),
         };
+        self.call_knowing(token, what, facts)
+    }
+
+    /// A call of which only that was looked up.
+    pub(super) fn call_knowing(
+        &mut self,
+        token: TokenHash,
+        what: AgentCommand,
+        facts: AgentFacts,
+    ) -> Result<AgentReply, AgentRefusal> {
         let request = AgentRequest { token, host: self.host, what, facts };
         let event = Event::Agent(request);
         let decision = decide(&mut self.state, &mut self.ids, event, self.now);
@@ -482,7 +557,7 @@ impl World {
             |m: &&Mail| letter.key.is_some() && m.key == letter.key && m.from.address() == sender;
         let all = self.mails();
         AgentFacts {
-            same_key: all.iter().find(keyed).cloned(),
+            same_key: all.iter().filter(keyed).cloned().collect(),
             answered: all.iter().find(|m| Some(m.id) == letter.reply_to).cloned(),
         }
     }
