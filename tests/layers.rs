@@ -30,8 +30,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     (
         "daemon",
         &[
-            "bridges", "clock", "config", "confine", "hold", "hub", "outbox", "rules", "sessions",
-            "store", "tasks", "watch", "web",
+            "bridges", "clock", "config", "confine", "hold", "hub", "looks", "mcp", "outbox",
+            "rules", "sessions", "store", "tasks", "watch", "web",
         ],
     ),
     (

@@ -472,6 +472,8 @@ pub struct ProjectView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerView {
     pub id: SessionId,
+    /// The present start of its program.
+    pub run: u32,
     pub name: SessionName,
     pub title: String,
     pub project: ProjectName,

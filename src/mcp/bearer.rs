@@ -6,7 +6,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -63,7 +62,7 @@ pub(super) async fn caller(
     token: &str,
     whence: &Whence,
 ) -> Result<Caller, Turned> {
-    let token = TokenHash(format!("{:x}", Sha256::digest(token.as_bytes())));
+    let token = TokenHash::of(token);
     let known = hub.known(token.clone()).await.map_err(|_| Turned::Stopping)?;
     let known = known.ok_or_else(|| Turned::NotGood("this token is not known, or over".into()))?;
     let place = known.run.map(|(session, run)| folder(session, run));

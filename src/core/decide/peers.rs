@@ -179,6 +179,7 @@ impl Work<'_> {
         let session = &self.state.sessions[&id];
         PeerView {
             id,
+            run: session.run,
             name: session.name.clone(),
             title: session.title.clone(),
             project: session.project.clone(),
