@@ -10,6 +10,7 @@ use std::{
     hash::{Hash as _, Hasher as _},
     time::Duration,
 };
+use tracing::debug;
 use vigie_core::{caller::AgentRefusal, command::Refusal};
 
 use super::{
@@ -31,6 +32,7 @@ pub(super) struct Follower {
     caller: Caller,
     seen: BTreeMap<String, u64>,
     names: Option<BTreeSet<String>>,
+    looks: u64,
 }
 
 /// The token that follows is over.
@@ -54,7 +56,7 @@ pub(super) enum List {
 
 impl Follower {
     pub(super) fn new(shared: Shared, caller: Caller) -> Self {
-        Self { shared, caller, seen: BTreeMap::new(), names: None }
+        Self { shared, caller, seen: BTreeMap::new(), names: None, looks: 0 }
     }
 
     /// What changed since the last look. What is looked at for the first time did not.
@@ -63,6 +65,7 @@ impl Follower {
         followed: &Followed,
     ) -> Result<Vec<ServerNotification>, Over> {
         let mut changed = Vec::new();
+        self.looks += 1;
         self.seen.retain(|uri, _| followed.uris.contains(uri));
         for uri in &followed.uris {
             let now = self.hash(uri).await?;
@@ -75,6 +78,9 @@ impl Follower {
             if self.names.replace(names.clone()).is_some_and(|before| before != names) {
                 changed.push(list_changed());
             }
+        }
+        if self.looks == 1 {
+            debug!(uris = followed.uris.len(), "a client follows resources");
         }
         Ok(changed)
     }

@@ -11,8 +11,9 @@ use vigie_core::{
         UsageView, Whoami,
     },
     id::SessionName,
-    mail::{Mail, Recipient, Sender},
+    mail::{Mail, Sender},
     session::{Ended, Life, Role, Spent},
+    text::sealed,
 };
 
 /// When, as RFC 3339 has it, in UTC.
@@ -169,6 +170,9 @@ pub(super) struct StoppedShape {
 pub(super) struct SentShape {
     /// One for each recipient.
     pub(super) messages: Vec<ReceiptShape>,
+    /// Who of a group does not get it, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) left_out: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -181,6 +185,7 @@ pub(super) struct ReceiptShape {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct MessagesShape {
+    pub(super) note: &'static str,
     /// In the order in which they came.
     pub(super) messages: Vec<MessageShape>,
     /// How many more wait.
@@ -389,28 +394,23 @@ impl From<SentView> for ReceiptShape {
 
 impl From<Mail> for MessageShape {
     fn from(mail: Mail) -> Self {
-        let (from_kind, from) = match &mail.from {
-            Sender::Session { name, .. } => (FromKind::Session, name.to_string()),
-            Sender::Client { name, .. } => (FromKind::Client, name.clone()),
-            Sender::Human { human } => (FromKind::Human, human.to_string()),
-            Sender::Vigie => (FromKind::Vigie, "Vigie".into()),
-        };
-        let to = match &mail.to {
-            Recipient::Session { name, .. } => name.to_string(),
-            Recipient::Client { name, .. } => name.clone(),
-            Recipient::Humans => "human".into(),
+        let from_kind = match &mail.from {
+            Sender::Session { .. } => FromKind::Session,
+            Sender::Client { .. } => FromKind::Client,
+            Sender::Human { .. } => FromKind::Human,
+            Sender::Vigie => FromKind::Vigie,
         };
         Self {
             id: mail.id.to_string(),
-            from,
+            from: mail.from.spoken(),
             from_kind,
-            to,
+            to: mail.to.spoken(),
             sent: instant(mail.sent),
             thread: mail.thread.to_string(),
             reply_to: mail.reply_to.map(|id| id.to_string()),
-            repeated: mail.tries > 1,
+            repeated: mail.is_repeat(),
             answer: mail.answers.is_some(),
-            text: mail.text,
+            text: sealed(&mail.text),
         }
     }
 }

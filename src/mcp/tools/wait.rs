@@ -4,6 +4,7 @@
 use rmcp::model::{CallToolResult, ProgressNotificationParam, ProgressToken};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
+use tracing::debug;
 use vigie_core::{
     caller::{AgentCommand, AgentReply, Standing, TicketView},
     id::TicketId,
@@ -84,7 +85,10 @@ impl Call<'_> {
             }
             tokio::select! {
                 // What was started goes on, and the ticket stays.
-                () = self.context.ct.cancelled() => break,
+                () = self.context.ct.cancelled() => {
+                    debug!(tool = wait.tool, "a call that waited was given up");
+                    break;
+                }
                 () = stopping.cancelled() => break,
                 () = sleep_until(end) => break,
                 () = sleep_until(tell), if token.is_some() => {}
