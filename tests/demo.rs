@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a story that cannot go on fails there")]
 
 mod support {
+    pub(crate) mod confinement;
     pub(crate) mod session;
 }
 

@@ -1,6 +1,10 @@
 //! Stories about a holder with real terminals and small programs.
 #![expect(clippy::unwrap_used, reason = "the whole file is a test")]
 
+mod support {
+    pub(crate) mod confinement;
+}
+
 use futures_util::StreamExt;
 use std::{
     collections::BTreeMap,
@@ -8,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use support::confinement;
 use tokio::{
     io::{AsyncWriteExt, BufReader},
     net::UnixStream,
@@ -76,6 +81,7 @@ impl Session {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("session");
         let mut spec = spec(home.path(), program, args);
+        spec.confinement = confinement::of(&folder).await;
         change(&mut spec);
         client::spawn(Path::new(BINARY), &folder, &spec).await.unwrap();
         Self { folder, home }

@@ -121,9 +121,10 @@ impl ToolCall {
         matches!(self.tool.as_str(), "AskUserQuestion" | "ExitPlanMode")
     }
 
-    /// `Bash: cargo test`: the tool and the argument that says most.
+    /// `Bash: cargo test`: the tool and the argument that says most; of a server's tool (MCP) both
+    /// names, `vigie send_message: …`.
     pub fn line(&self) -> String {
-        const TELLING: [&str; 10] = [
+        const TELLING: [&str; 15] = [
             "command",
             "file_path",
             "notebook_path",
@@ -134,14 +135,19 @@ impl ToolCall {
             "prompt",
             "path",
             "skill",
+            "question",
+            "text",
+            "session",
+            "workflow",
+            "name",
         ];
         let argument = TELLING.iter().find_map(|key| text(&self.input, key)).unwrap_or_default();
         let one_line = argument.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line = if one_line.is_empty() {
-            self.tool.clone()
-        } else {
-            format!("{}: {one_line}", self.tool)
+        let tool = match self.tool.strip_prefix("mcp__") {
+            Some(tool) => tool.replacen("__", " ", 1),
+            None => self.tool.clone(),
         };
+        let line = if one_line.is_empty() { tool } else { format!("{tool}: {one_line}") };
         shortened(&line, PROGRESS_CHARS)
     }
 }
@@ -464,5 +470,7 @@ mod tests {
         assert!(line.starts_with("Bash: echo a bbb"), "{line}");
         assert_eq!(line.chars().count(), PROGRESS_CHARS);
         assert_eq!(call("TodoWrite", json!({})).line(), "TodoWrite");
+        let send = call("mcp__vigie__send_message", json!({ "to": "PD-286", "text": "a\nb" }));
+        assert_eq!(send.line(), "vigie send_message: a b");
     }
 }

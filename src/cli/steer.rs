@@ -33,6 +33,8 @@ async fn kill_here(name: &str, desk: &Desk) -> Result<Done, Failure> {
     let folder: Folder = desk.client.get(&path).await?;
     kill_folder(Path::new(&folder.folder)).await.map_err(Failure::outside)?;
     Ok(Done {
-        words: format!("{name} is killed, with all it started. The disk takes nothing: make room."),
+        words: format!(
+            "{name} is killed, with all its processes. The disk takes nothing: make room."
+        ),
     })
 }

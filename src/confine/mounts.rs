@@ -84,6 +84,7 @@ pub(super) fn arrange(confinement: &Confinement) -> Result<(), MountError> {
     }
     for file in files {
         bind(Path::new("/dev/null"), file)?;
+        read_only(file)?; // the device itself takes what is written to it
     }
     Ok(())
 }

@@ -17,6 +17,8 @@ use vigie_core::{
     session::Role,
 };
 
+use super::confinement;
+
 /// A real program on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(1);
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_vigie");
@@ -64,7 +66,9 @@ pub(crate) fn spec(
 }
 
 impl Session {
+    /// Starts it, confined by what this machine offers.
     pub(crate) async fn start(spec: Spec, folder: PathBuf) -> Self {
+        let spec = Spec { confinement: confinement::of(&folder).await, ..spec };
         client::spawn(Path::new(BINARY), &folder, &spec).await.unwrap();
         let link = client::connect(&folder, spec.first_seq).await.unwrap();
         Self { spec, folder, link, seen: vec![], read: 0, orders: 0 }

@@ -7,7 +7,7 @@ use crate::{
     caller::{AgentRefusal, AgentReply, Asking, Multiple, Over, Principal, Standing, Wanted},
     gate::{Answer, Asker, Gate, GateState},
     id::{GateId, RequestId, SessionId},
-    mail::{MailState, Offer, Taken},
+    mail::{Mail, MailState},
     state::Row,
 };
 
@@ -85,13 +85,7 @@ impl Work<'_> {
     /// given a second time.
     pub(super) fn is_on_its_way(&self, gate: GateId) -> bool {
         let mail = self.state.mails.values().find(|mail| mail.answers == Some(gate));
-        mail.is_some_and(|mail| match &mail.state {
-            MailState::Offered { how, .. } => match how {
-                Offer::Prompt { .. } | Offer::Beside { taken: Taken::NotYet, .. } => true,
-                Offer::Beside { taken: Taken::Yes, .. } | Offer::Tool => false,
-            },
-            MailState::Waiting { .. } | MailState::Read { .. } | MailState::Dead { .. } => false,
-        })
+        mail.is_some_and(Mail::is_on_its_way)
     }
 
     /// Whoever asked has the answer now; the message with it need not come any more.

@@ -7,7 +7,7 @@ use super::{Work, show};
 use crate::{
     caller::{AgentRefusal, BoundsLeft, Host, Principal},
     id::SessionId,
-    session::{Amount, Session, Spawn, Stirred},
+    session::{Amount, Session, Spawn},
 };
 
 /// What a tree costs is counted over this long.
@@ -145,12 +145,11 @@ impl Work<'_> {
         }
     }
 
-    /// How deep the caller acts: its own depth, or that of the deepest session behind the message
+    /// How deep the caller acts: its own depth, or that of the deepest session behind the messages
     /// it acts on.
     pub(super) fn depth_of(&self, caller: &Principal) -> u32 {
-        let Stirred { depth, .. } =
-            self.session_of(caller).map(|own| own.stirred).unwrap_or_default();
-        self.own_depth(caller).max(depth)
+        let stirred = self.session_of(caller).map(|own| self.stirred_of(own.id));
+        self.own_depth(caller).max(stirred.unwrap_or_default().depth)
     }
 
     fn own_depth(&self, caller: &Principal) -> u32 {

@@ -166,13 +166,14 @@ impl Work<'_> {
 fn totals(all: &[(Group, &PeerView)]) -> String {
     let count = |group| all.iter().filter(|(of, _)| *of == group).count();
     let live = all.iter().filter(|(_, s)| s.life.is_live()).count();
-    let starting = all.iter().filter(|(_, s)| s.life.look() == SessionLook::Starting).count();
+    let starts = |s: &PeerView| s.life.look() == SessionLook::Starting;
+    let starting = all.iter().filter(|(of, s)| *of == Group::Works && starts(s)).count();
     let spent: Amount = all.iter().map(|(_, s)| s.spent.amount()).sum();
     let mut text = format!("{live} live");
     for (number, words) in [
         (count(Group::Waits), "waiting for a person"),
         (count(Group::Stuck), "stuck or quiet"),
-        (count(Group::Works), "working"),
+        (count(Group::Works) - starting, "working"),
         (starting, "starting"),
         (count(Group::Idle), "idle"),
     ] {

@@ -57,7 +57,7 @@ pub(super) const COMMANDS: [(&str, Name, &str); 15] = [
         Name::End,
         "NAME: end the session; it can be resumed. NAME tree: and all started below it",
     ),
-    ("kill", Name::Kill, "NAME: end it at once, with all it started"),
+    ("kill", Name::Kill, "NAME: end it at once, with all its processes"),
     ("resume", Name::Resume, "NAME: go on with its conversation"),
     ("focus", Name::Focus, "NAME or off: where words without an address go"),
     ("screen", Name::Screen, "NAME: what its terminal shows"),

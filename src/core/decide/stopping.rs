@@ -59,11 +59,14 @@ impl Work<'_> {
     ) -> Result<Reply, Refusal> {
         let id = self.live_named(name)?;
         let name = self.session_name(id);
-        let words = if how == OrderKind::Kill {
-            format!("Killing {name} and all it started.")
+        let mut words = if how == OrderKind::Kill {
+            format!("Killing {name} with all its processes.")
         } else {
             format!("Ending {name}.")
         };
+        if let Some(others) = self.who_goes_on(id) {
+            words = format!("{words} {others}. To end that too: vigie end {name} --tree");
+        }
         self.end_one(id, &EndedBy::Human(by.clone()), how);
         Ok(Reply::Done { words })
     }
@@ -103,17 +106,23 @@ impl Work<'_> {
     /// Whoever stood below a session that is over goes on; the people are told which, and how those
     /// end too.
     pub(super) fn say_who_goes_on(&mut self, id: SessionId) {
+        if let Some(others) = self.who_goes_on(id) {
+            let name = self.session_name(id);
+            let words = format!("{others}. To end that too: /end {name} tree");
+            self.tell(id, Level::Note, &words, vec![]);
+        }
+    }
+
+    fn who_goes_on(&self, id: SessionId) -> Option<String> {
         let stays = |id: &SessionId| self.state.sessions[id].ending.is_none();
         let below: Vec<_> = self.live_below(id).into_iter().filter(stays).collect();
-        if below.is_empty() {
-            return;
-        }
         let names: Vec<_> = below.iter().map(|id| self.session_name(*id)).collect();
-        let (name, verb) = (self.session_name(id), if names.len() == 1 { "goes" } else { "go" });
-        let words = format!(
-            "{}, started below {name}, {verb} on. To end that too: /end {name} tree",
-            names.join(", ")
-        );
-        self.tell(id, Level::Note, &words, vec![]);
+        let verb = match names.as_slice() {
+            [] => return None,
+            [_] => "goes",
+            [_, _, ..] => "go",
+        };
+        let name = self.session_name(id);
+        Some(format!("{}, started below {name}, {verb} on", names.join(", ")))
     }
 }

@@ -5,7 +5,8 @@ use crate::{
     agent::{AgentEvent, Doing, ExitStatus, OrderKind, PromptForm},
     bridge::{CardState, Level, Mark},
     caller::{
-        AgentCommand, AgentRefusal, AgentReply, AgentStart, Isolated, Listing, StopHow, WholeTree,
+        AgentCommand, AgentRefusal, AgentReply, AgentStart, Confirmed, Isolated, Letter, Listing,
+        StopHow, WholeTree,
     },
     command::{Command, Refusal, Start},
     decide::{Event, next_deadline},
@@ -368,6 +369,18 @@ fn its_words_in_turns_that_nobody_asked_for_are_only_kept() {
     w.report("lord", AgentEvent::ForeignTurn { turn: None, text: String::new() });
     w.finishes("lord", "PD-1 wrote to me.");
     assert_eq!(w.level_of("PD-1 wrote to me."), Level::Log);
+    let letter = Letter {
+        to: vec!["lord".into()],
+        text: "The tests fail.".into(),
+        reply_to: None,
+        key: None,
+        confirmed: Confirmed::No,
+    };
+    w.call("PD-1", AgentCommand::Send(letter)).unwrap();
+    let read = w.takes("lord");
+    assert!(read.contains("The tests fail.") && !read.contains("Vigie adds"), "{read}");
+    w.finishes("lord", "PD-1 says that tests fail.");
+    assert_eq!(w.level_of("PD-1 says that tests fail."), Level::Log);
     w.report("PD-1", AgentEvent::ForeignTurn { turn: None, text: String::new() });
     w.finishes("PD-1", "I am done.");
     assert_eq!(w.level_of("I am done."), Level::Note, "others are as they were");

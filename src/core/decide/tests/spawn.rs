@@ -3,13 +3,13 @@ use proptest::prelude::*;
 
 use super::world::{World, agent_start, token};
 use crate::{
-    agent::{AgentEvent, Doing, ExitStatus, OrderKind},
+    agent::{AgentEvent, Doing, ExitStatus, Order, OrderKind},
     bridge::Level,
     caller::{
-        AgentCommand, AgentRefusal, AgentReply, AgentStart, Host, Isolated, ListScope, Listing,
-        Principal, StopHow, TokenScope, WholeTree,
+        AgentCommand, AgentRefusal, AgentReply, AgentStart, Confirmed, Host, Isolated, Letter,
+        ListScope, Listing, Principal, StopHow, TokenScope, WholeTree,
     },
-    command::{Command, Refusal},
+    command::{Command, Refusal, Reply},
     decide::Event,
     id::{AgentName, SessionId},
     session::{Ended, Life, Stirred},
@@ -45,6 +45,16 @@ fn stop(
     match w.call(by, AgentCommand::Stop { name: name.into(), how, tree })? {
         AgentReply::Stopped { sessions } => Ok(sessions.iter().map(ToString::to_string).collect()),
         other => panic!("expected stopped sessions, found {other:?}"),
+    }
+}
+
+fn letter(to: &str, text: &str) -> Letter {
+    Letter {
+        to: vec![to.into()],
+        text: text.into(),
+        reply_to: None,
+        key: None,
+        confirmed: Confirmed::Yes,
     }
 }
 
@@ -141,6 +151,45 @@ fn a_session_reaches_no_deeper_through_the_message_of_a_deeper_one() {
     w.state.put(&Row::Session(other));
     let id = start(&mut w, "PD-9", "PD-10").unwrap();
     assert_eq!(w.state.sessions[&id].spawn.as_ref().unwrap().depth, 2, "as deep as it counts");
+}
+
+#[test]
+fn a_message_of_a_deeper_session_counts_from_the_moment_it_is_on_its_way() {
+    let mut w = World::with(&["PD-1", "PD-9"]);
+    w.child("PD-1", "PD-2");
+    w.child("PD-2", "PD-3");
+    w.call("PD-3", AgentCommand::Send(letter("PD-9", "Start one for me."))).unwrap();
+    let depth = "depth, counted from the deepest session behind the message you act on";
+    assert_eq!(refused(&mut w, "PD-9", agent_start("PD-10")).0, depth, "it may have read it");
+    assert!(w.takes("PD-9").contains("Start one for me."));
+    assert_eq!(refused(&mut w, "PD-9", agent_start("PD-10")).0, depth);
+    // What it writes on is as deep as what it read.
+    w.call("PD-9", AgentCommand::Send(letter("PD-1", "Start one for PD-3."))).unwrap();
+    assert_eq!(refused(&mut w, "PD-1", agent_start("PD-10")).0, depth);
+    w.finishes("PD-9", "I may not.");
+    assert_eq!(refused(&mut w, "PD-9", agent_start("PD-10")).0, depth, "nor once its turn is over");
+    w.writes("[PD-9] start it");
+    w.takes("PD-9");
+    start(&mut w, "PD-9", "PD-10").unwrap();
+}
+
+#[test]
+fn messages_do_not_stir_a_session_past_its_reserve() {
+    let mut w = World::with(&["PD-1"]);
+    w.child("PD-1", "X-1");
+    costs(&mut w, "X-1", 2_040_000, 10);
+    w.call("PD-1", AgentCommand::Send(letter("X-1", "Go on."))).unwrap();
+    w.wait(TimeDelta::hours(1));
+    assert_eq!(w.handed("X-1").len(), 1, "its brief alone");
+    assert!(w.orders.iter().all(|(_, order)| !matches!(order.what, OrderKind::Mail { .. })));
+    assert!(w.takes("PD-1").contains("only when a person writes"), "its starter was told");
+    w.writes("[X-1] finish it");
+    assert_eq!(w.takes("X-1"), "finish it");
+    let beside = |(_, order): &(SessionId, Order)| match &order.what {
+        OrderKind::Mail { text, .. } => text.contains("Go on."),
+        _ => false,
+    };
+    assert!(w.orders.iter().any(beside), "and now it may read what waited");
 }
 
 #[test]
@@ -466,6 +515,13 @@ fn people_end_a_tree_from_chat_and_desk_also_when_its_root_has_ended() {
     w.exits("PD-1", 0);
     assert_eq!(w.level_of("X-1, X-2, started below PD-1, go on"), Level::Note);
     assert!(w.said("/end PD-1 tree"));
+    let Ok(Reply::Done { words }) = w.ask(Command::End { session: "X-1".into() }) else {
+        panic!("it is refused")
+    };
+    assert_eq!(
+        words,
+        "Ending X-1. X-2, started below X-1, goes on. To end that too: vigie end X-1 --tree"
+    );
     w.writes("/end PD-1 tree");
     let marked = |w: &World| w.state.live().filter(|s| s.ending.is_some()).count();
     assert_eq!(marked(&w), 2);

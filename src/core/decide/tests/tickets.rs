@@ -300,6 +300,56 @@ fn an_answer_on_its_way_as_a_message_is_not_given_a_second_time() {
 }
 
 #[test]
+fn an_answer_that_nobody_fetches_comes_as_a_message_and_the_question_is_over() {
+    let mut w = World::with(&["PD-1"]);
+    let (ticket, gate) = asks(&mut w, "PD-1", "Which database?", &["SQLite", "Postgres"]);
+    w.taps("SQLite");
+    assert!(w.handed("PD-1").is_empty(), "whoever waits has it first");
+    w.crash();
+    w.wait(TimeDelta::seconds(30));
+    assert!(held(&mut w, "PD-1", ticket).contains("comes to you as a message"));
+    assert!(matches!(w.card_state(gate), CardState::Answered(_)));
+    assert!(w.takes("PD-1").contains("SQLite"));
+    assert!(matches!(w.card_state(gate), CardState::Taken { .. }), "the card says so");
+    assert!(w.state.tickets[&ticket].over.is_some());
+    assert_eq!(w.mails().len(), 1);
+}
+
+#[test]
+fn an_answer_reaches_also_a_session_that_stands_apart() {
+    let mut w = World::with(&["PD-1"]);
+    let apart = AgentStart { isolated: Isolated::Yes, ..agent_start("R-1") };
+    w.call("PD-1", AgentCommand::Start(apart)).unwrap();
+    w.comes_up("R-1");
+    w.takes("R-1");
+    let (_, gate) = asks(&mut w, "R-1", "Which database?", &["SQLite", "Postgres"]);
+    w.finishes("R-1", "I asked.");
+    w.taps("SQLite");
+    w.wait(TimeDelta::seconds(30));
+    assert!(w.takes("R-1").contains("SQLite"));
+    assert!(matches!(w.card_state(gate), CardState::Taken { .. }));
+}
+
+#[test]
+fn a_message_on_its_way_holds_a_wait_up() {
+    let mut w = World::with(&["PD-1", "PD-2"]);
+    let letter = crate::caller::Letter {
+        to: vec!["PD-2".into()],
+        text: "Please look at this.".into(),
+        reply_to: None,
+        key: None,
+        confirmed: crate::caller::Confirmed::No,
+    };
+    w.call("PD-1", AgentCommand::Send(letter)).unwrap();
+    let id = waits(&mut w, "PD-1", &["PD-2"], Until::Idle).ticket.id;
+    assert_eq!(held(&mut w, "PD-1", id), "PD-2 has something new to read");
+    w.takes("PD-2");
+    assert!(held(&mut w, "PD-1", id).contains("works"));
+    w.finishes("PD-2", "I looked.");
+    done(looks(&mut w, "PD-1", id));
+}
+
+#[test]
 fn no_time_and_yes_decide_what_they_say() {
     let mut w = World::with(&["PD-1"]);
     let (no, gate) = asks(&mut w, "PD-1", "Deploy?", &["Now", "Later"]);
