@@ -23,13 +23,15 @@ use crate::{
     confine::{self, Lacking, Protection},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
+    looks,
+    mcp::{self, Whence},
     outbox::{Outbox, Sending},
     rules::rules,
     sessions::{self, Ground, Sessions},
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
-    web::{self, Boxed, Outside, Peer, PhoneMount, Started, shapes},
+    web::{self, Boxed, Outside, Peer, PhoneMount, ProgramsMount, Started, shapes},
 };
 
 /// For tasks to end after the first signal; sessions go on without us anyway.
@@ -118,7 +120,9 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
     let Bridges { all: bridges, phone, invites } = bridges::open(&config, &data, &clock, &tasks)?;
-    let ground = Ground { config: config.clone(), data: data.clone(), binary, lacking, hidden };
+    let (listening, address) = tokio::sync::watch::channel(None);
+    let ground =
+        Ground { config: config.clone(), data: data.clone(), binary, address, lacking, hidden };
     sessions::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
@@ -139,9 +143,10 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     if let Some(phone) = phone.clone() {
         tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
-    let outside = outside(&hub, &store, ground, phone.as_ref(), invites);
+    let outside = outside(&hub, &store, ground, &tasks, phone.as_ref(), invites);
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
+    listening.send_replace(Some(started.listening));
     info!(address = %started.listening, "Vigie runs");
     Ok(Daemon { hub, started, tasks, _lock: lock })
 }
@@ -301,9 +306,11 @@ fn outside(
     hub: &Hub,
     store: &Store,
     ground: Ground,
+    tasks: &Tasks,
     phone: Option<&Arc<PhoneBridge>>,
     invites: Vec<(BridgeName, Invite)>,
 ) -> Outside {
+    let programs = programs(hub, store, ground.clone(), tasks);
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
     let events = store.clone();
     let protections = protections(&ground.lacking);
@@ -330,6 +337,7 @@ fn outside(
             ancestry::Caller::Session { folder } => Peer::Agent { folder: Some(folder) },
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
+        programs: Some(programs),
         protections,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
@@ -341,6 +349,45 @@ fn outside(
             },
         }),
     }
+}
+
+/// The door of agents and programs.
+fn programs(hub: &Hub, store: &Store, ground: Ground, tasks: &Tasks) -> ProgramsMount {
+    let folder: mcp::RunFolder = Arc::new(move |session, run| ground.folder(session, run));
+    let shared = mcp::Shared {
+        hub: hub.clone(),
+        newest: store.newest(),
+        folder,
+        transcript: Arc::new(|folder| Box::pin(transcript(folder))),
+        tasks: tasks.clone(),
+    };
+    ProgramsMount {
+        router: Arc::new(move |url| {
+            let parts = mcp::Parts {
+                base: url.to_string(),
+                hub: shared.hub.clone(),
+                folder: shared.folder.clone(),
+                needs: mcp::needs,
+                tasks: shared.tasks.clone(),
+            };
+            let shared = shared.clone();
+            mcp::door(parts, move || mcp::Server::new(shared.clone()))
+        }),
+        whence: |peer, extensions| {
+            extensions.insert(match peer {
+                Peer::Ours => Whence::Outside,
+                Peer::Agent { folder: Some(folder) } => Whence::Session { folder },
+                Peer::Agent { folder: None } | Peer::Stranger => Whence::Unclear,
+            });
+        },
+    }
+}
+
+/// The conversation of a run, as another agent may read it.
+async fn transcript(folder: PathBuf) -> Result<String, String> {
+    let read = move || looks::transcript(&folder, None).map_err(|error| error.to_string());
+    let found = tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?;
+    Ok(found?.markdown)
 }
 
 async fn read_events(

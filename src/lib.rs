@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod hold;
 pub mod hub;
 pub mod looks;
+pub mod mcp;
 pub mod outbox;
 pub mod rules;
 pub mod sessions;

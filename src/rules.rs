@@ -1,11 +1,11 @@
 //! The configuration as the core sees it.
 
 use chrono::TimeDelta;
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 use vigie_core::{
     answer::Words,
     bridge::{Bridge, Limits, Room},
-    id::{BridgeName, ChatId, HumanId},
+    id::{AgentName, BridgeName, ChatId, HumanId},
     route::{BadPrefix, StoryPattern},
     state::{Chat, Person, Project, Rules, WorktreeRule},
 };
@@ -36,7 +36,15 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         chats: bridges.iter().filter_map(|bridge| fixed_chat(bridge.as_ref())).collect(),
         limits: bridges.iter().flat_map(|bridge| limits(bridge.as_ref())).collect(),
         strangers: config.access.strangers,
+        without_mail: without_mail(config),
+        bounds: config.bounds.clone(),
+        lord: config.lord.clone(),
     })
+}
+
+fn without_mail(config: &Config) -> HashSet<AgentName> {
+    let without = config.agents.iter().filter(|agent| !agent.kind.takes_mail());
+    without.map(|agent| agent.name.clone()).collect()
 }
 
 fn person(human: &config::Human) -> Person {

@@ -25,12 +25,13 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("sessions", &["agents", "clock", "config", "confine", "hold", "hub", "looks", "tasks"]),
     ("watch", &["hub", "tasks"]),
     ("web", &["clock", "config", "hub", "tasks"]),
+    ("mcp", &["hub", "tasks"]),
     ("doctor", &["agents", "bridges", "config", "confine", "web"]),
     (
         "daemon",
         &[
-            "bridges", "clock", "config", "confine", "hold", "hub", "outbox", "rules", "sessions",
-            "store", "tasks", "watch", "web",
+            "bridges", "clock", "config", "confine", "hold", "hub", "looks", "mcp", "outbox",
+            "rules", "sessions", "store", "tasks", "watch", "web",
         ],
     ),
     (

@@ -21,7 +21,10 @@ use std::{
     io::Error,
     path::{Path, PathBuf},
 };
-use vigie_core::id::{SessionId, SessionName};
+use vigie_core::{
+    id::{SessionId, SessionName},
+    session::Role,
+};
 
 use crate::confine::Confinement;
 
@@ -32,6 +35,17 @@ pub enum AgentKind {
     Claude,
     Shell,
     Demo,
+}
+
+impl AgentKind {
+    /// Whether messages of other sessions may reach it. A shell runs what is typed into it, whoever
+    /// wrote it.
+    pub fn takes_mail(self) -> bool {
+        match self {
+            Self::Claude | Self::Demo => true,
+            Self::Shell => false,
+        }
+    }
 }
 
 /// Everything a holder needs to start a session's program; written to the session's folder before
@@ -61,6 +75,11 @@ pub struct Spec {
     /// What shows in a plain shell that it waits for input: the end of its last line.
     /// `None`: it is idle once nothing was printed for a while.
     pub prompt_ends: Option<String>,
+    /// Where the program reaches Vigie's tools (MCP). `None`: nowhere.
+    #[serde(default)]
+    pub mcp_url: Option<String>,
+    #[serde(default)]
+    pub role: Role,
     /// What is closed to the program; `None`: nothing.
     #[serde(default)]
     pub confinement: Option<Confinement>,

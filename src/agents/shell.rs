@@ -166,6 +166,8 @@ impl Shell {
                     self.report(AgentEvent::PromptRefused { prompt, why }).await;
                 }
             }
+            // What is typed here is run, and nothing of another session's ever is.
+            OrderKind::Mail { mail, .. } => self.report(AgentEvent::MailReturned { mail }).await,
             OrderKind::Interrupt => self.interrupt().await,
             OrderKind::Answer { request, decision: _ } => {
                 self.report(AgentEvent::Settled { request, how: Settled::Gone }).await;

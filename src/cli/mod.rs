@@ -9,6 +9,8 @@ mod down;
 mod failure;
 pub mod hook;
 mod init;
+mod install;
+mod kept;
 mod log;
 mod login;
 mod new;
@@ -21,6 +23,7 @@ mod send;
 mod sessions;
 mod status;
 mod steer;
+mod token;
 mod up;
 mod waiting;
 mod watch;
@@ -32,7 +35,7 @@ use clap::Parser;
 use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
 use crate::{agents::demo, clock::Clock, config::Surroundings, confine, hold, web::client::Client};
-use args::Init;
+use args::{Init, Mcp};
 use failure::Failure;
 use out::Out;
 
@@ -120,10 +123,13 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Pair { human } => pair::code(human, desk).await,
         Command::People => pair::people(desk).await,
         Command::Unpair { bridge, id } => pair::unpair(&bridge, &id, desk).await,
+        Command::Mcp(Mcp::Install(args)) => install::install(args, desk).await,
+        Command::Mcp(Mcp::Uninstall(args)) => install::uninstall(args, desk).await,
+        Command::Token(token) => token::run(token, desk).await,
         Command::New(args) => new::run(args, desk).await,
         Command::Send(args) => send::run(args, desk).await,
         Command::Stop { name } => steer::run(&name, "stop", desk).await,
-        Command::End { name } => steer::run(&name, "end", desk).await,
+        Command::End { name, tree } => steer::end(&name, tree, desk).await,
         Command::Kill { name } => steer::run(&name, "kill", desk).await,
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,

@@ -17,14 +17,14 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow, Text,
-        WebRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
+        Text, WebRow,
     },
     values,
 };
 use crate::{agents::AgentKind, confine::Level};
 
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 12] = [
     "web",
     "human",
     "project",
@@ -35,6 +35,8 @@ const TABLES: [&str; 10] = [
     "phone",
     "telegram",
     "access",
+    "bounds",
+    "lord",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -73,6 +75,7 @@ impl Check<'_> {
     fn document(&mut self, document: DeTable<'_>) -> Config {
         let mut config = Config::defaults(self.around);
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
+        let mut lord: Option<Row<LordRow>> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -109,14 +112,23 @@ impl Check<'_> {
                     config.access =
                         self.one(value, "[access]", Self::access).unwrap_or(config.access);
                 }
+                "bounds" => {
+                    config.bounds =
+                        self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
+                }
+                "lord" => {
+                    let span = value.span();
+                    lord = self.row(value, "[lord]").map(|row| (span, row));
+                }
                 other => {
                     let hint = nearest(other, &TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
         }
-        // Last, whatever their place in the file: they name agents.
+        // Last, whatever their place in the file: they name agents, and the Lord a project as well.
         self.projects(projects, &mut config);
+        config.lord = lord.and_then(|(span, row)| self.lord(span, row, &mut config));
         config
     }
 
@@ -374,7 +386,7 @@ impl Check<'_> {
     }
 
     /// An agent that is configured or built in; `claude` may be named before it is installed.
-    fn agent(&mut self, name: &Spanned<String>, agents: &mut Vec<Agent>) -> AgentName {
+    pub(super) fn agent(&mut self, name: &Spanned<String>, agents: &mut Vec<Agent>) -> AgentName {
         let word = name.get_ref().as_str();
         if !agents.iter().any(|agent| agent.name.as_str() == word) {
             if word == "claude" {
@@ -456,13 +468,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, HumanRow},
+        super::rows::{AccessRow, BoundsRow, HumanRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 10] = [
+        let tables: [(&str, &[&str]); 12] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -473,6 +485,8 @@ mod tests {
             ("phone", keys::of::<PhoneRow>()),
             ("telegram", keys::of::<TelegramRow>()),
             ("access", keys::of::<AccessRow>()),
+            ("bounds", keys::of::<BoundsRow>()),
+            ("lord", keys::of::<LordRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

@@ -9,8 +9,8 @@ use std::{
 use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
-    Access, Agent, Config, Gates, Human, Language, LongAnswers, OnOff, Phone, Project, Recording,
-    Role, Routing, Strangers, Surroundings, Telegram, Web, WorktreeMode,
+    Access, Agent, Bounds, Config, Gates, Human, Language, LongAnswers, OnOff, Phone, Project,
+    Recording, Role, Routing, Strangers, Surroundings, Telegram, Web, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -36,6 +36,8 @@ pub(super) fn config(around: &Surroundings) -> Config {
         phone: Phone { enabled: OnOff::On },
         telegram: telegram(around),
         access: Access { strangers: Strangers::Answered },
+        bounds: Bounds::default(),
+        lord: None,
         warnings: Vec::new(),
     }
 }

@@ -1,9 +1,11 @@
 //! TOML → checked [`Config`]. Nothing behind this module checks a setting again.
 
 mod access;
+mod bounds;
 mod check;
 mod defaults;
 mod keys;
+mod lord;
 mod paths;
 mod problem;
 mod rows;
@@ -12,7 +14,10 @@ mod values;
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
 pub use problem::{ConfigError, Problem};
-pub use vigie_core::state::{Role, Strangers};
+pub use vigie_core::{
+    caller::Bounds,
+    state::{Lord, Role, Strangers},
+};
 
 use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
 use vigie_core::id::{AgentName, HumanId, ProjectName};
@@ -36,6 +41,10 @@ pub struct Config {
     pub phone: Phone,
     pub telegram: Telegram,
     pub access: Access,
+    /// How far agents may go on their own account.
+    pub bounds: Bounds,
+    /// The session that is the people's one counterpart; `None`: there is none.
+    pub lord: Option<Lord>,
     /// What is allowed and still worth a word at the start, each a sentence.
     pub warnings: Vec<String>,
 }

@@ -89,3 +89,27 @@ pub(super) struct TelegramRow {
 pub(super) struct AccessRow {
     pub strangers: Text,
 }
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BoundsRow {
+    pub depth: Option<Spanned<i64>>,
+    pub children: Option<Spanned<i64>>,
+    pub live: Option<Spanned<i64>>,
+    pub starts_a_minute: Option<Spanned<i64>>,
+    pub tree_usd: Option<Spanned<f64>>,
+    pub tree_tokens: Option<Spanned<i64>>,
+    pub start_usd: Option<Spanned<f64>>,
+    pub start_tokens: Option<Spanned<i64>>,
+    pub max_load: Option<Spanned<f64>>,
+    pub min_free_memory: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LordRow {
+    pub enabled: Option<bool>,
+    pub name: Text,
+    pub project: Text,
+    pub agent: Text,
+}

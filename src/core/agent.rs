@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    id::{OrderId, PromptId, RequestId, TurnId},
+    caller::TokenHash,
+    id::{MailId, OrderId, PromptId, RequestId, TurnId},
 };
 
 /// Down: what the daemon wants of a session.
@@ -24,6 +25,9 @@ pub enum OrderKind {
     /// Take a prompt back that was not typed yet. Answered by `PromptRefused` with `Withdrawn`,
     /// or by nothing when it was already taken.
     Withdraw { prompt: PromptId },
+    /// Put these words beside the result of the agent's next tool call. Answered by `MailTaken`, or
+    /// by `MailReturned` when the turn ends before one, or the agent cannot take any.
+    Mail { mail: MailId, text: String },
     /// Interrupt the turn and keep the context.
     Interrupt,
     /// What a person decided on a request. Answered by `Settled`.
@@ -40,6 +44,9 @@ pub enum OrderKind {
 pub enum PromptForm {
     /// A person's words: whatever they begin with, they are text.
     Text,
+    /// Words of another session or a program, with what says so before them: text as well, and no
+    /// person's.
+    Others,
     /// One of the agent's own slash commands, meant as such.
     Command,
 }
@@ -102,6 +109,12 @@ pub enum AgentEvent {
     PromptHeld { prompt: PromptId, why: Held },
     /// It will not go in; nothing of it reached the model, unless `why` says otherwise.
     PromptRefused { prompt: PromptId, why: RefusedPrompt },
+    /// The words went to the agent with a tool's result.
+    MailTaken { mail: MailId },
+    /// They did not.
+    MailReturned { mail: MailId },
+    /// The token that this run's program speaks to Vigie with.
+    Token { hash: TokenHash },
     /// A turn began that the daemon did not ask for (desk, background task, another program).
     ForeignTurn { turn: Option<TurnId>, text: String },
     /// The agent waits for a person.

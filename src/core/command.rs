@@ -1,11 +1,13 @@
 //! What a person can ask for at the command line or over the API, and what comes back.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
     agent::PromptForm,
     bridge::Place,
+    caller::{Isolated, TokenHash, TokenRow, TokenScope},
     gate::Gate,
     id::{
         AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode, ProjectName,
@@ -59,14 +61,29 @@ pub enum Command {
         bridge: String,
         id: String,
     },
+    /// Lets a program outside of every session in, with a token of which only the hash is told.
+    AddToken {
+        name: String,
+        hash: TokenHash,
+        scopes: BTreeSet<TokenScope>,
+    },
+    /// Ends a token, by its name.
+    RevokeToken {
+        name: String,
+    },
+    /// Ends a session and whatever it and those below it started, all at once.
+    EndTree {
+        session: String,
+    },
     /// Nothing is asked; the state is read.
+    Tokens,
     People,
     Sessions,
     Waiting,
     Status,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Start {
     pub name: String,
     pub title: String,
@@ -75,6 +92,8 @@ pub struct Start {
     /// `None`: the project's agent.
     pub agent: Option<String>,
     pub prompt: Option<String>,
+    /// Neither listed to other sessions nor reachable for them.
+    pub isolated: Isolated,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +119,7 @@ pub enum Reply {
         bridges: Vec<BridgeName>,
     },
     People(People),
+    Tokens(Vec<TokenRow>),
     Sessions(Vec<SessionView>),
     Waiting(Vec<Gate>),
     Status(Status),
@@ -111,6 +131,10 @@ pub struct SessionView {
     pub session: Session,
     pub open_gates: Vec<(GateId, GateCode)>,
     pub queued: usize,
+    /// Messages of other sessions that it has not read.
+    pub unread_mail: usize,
+    /// What the agent or program is called that started it; `None`: a person did.
+    pub started_by: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -185,6 +209,10 @@ pub enum Refusal {
     NoHuman { name: String, known: Vec<HumanId> },
     #[error("{id} has no access on {bridge}")]
     NotPaired { bridge: String, id: String },
+    #[error("a token is called `{name}` already")]
+    TokenExists { name: String },
+    #[error("no token is called `{name}`")]
+    NoToken { name: String, known: Vec<String> },
     #[error("no chat service is switched on")]
     NoService,
     #[error("the message is empty")]
@@ -261,6 +289,13 @@ impl Refusal {
                 Some(format!("People in the configuration: {}.", join(known)))
             }
             Self::NotPaired { .. } => Some("`vigie people` lists who has.".into()),
+            Self::TokenExists { name } => {
+                Some(format!("`vigie token revoke {name}` ends it; or choose another name."))
+            }
+            Self::NoToken { known, .. } if known.is_empty() => {
+                Some("`vigie token create NAME` makes one.".into())
+            }
+            Self::NoToken { known, .. } => Some(format!("Tokens: {}.", list(known))),
             Self::NoService => {
                 Some("`vigie init telegram` sets one up; the phone page needs none.".into())
             }

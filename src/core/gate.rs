@@ -29,8 +29,21 @@ pub struct Gate {
     /// Options ticked so far, by question and position, at questions that take several.
     pub ticked: BTreeSet<(usize, usize)>,
     pub state: GateState,
+    #[serde(default)]
+    pub asker: Asker,
     /// The card's messages, one a chat, and again where it was said anew.
     pub cards: Vec<crate::delivery::Shown>,
+}
+
+/// How the agent asked, and so how it gets the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asker {
+    /// By its own request, which its holder keeps open: it waits and does nothing else.
+    #[default]
+    Request,
+    /// By a tool of ours: it may go on meanwhile, and outlives its program.
+    Tool,
 }
 
 /// What the card says, worked out once when the gate opens.

@@ -31,6 +31,12 @@ macro_rules! id {
                 let ms = u64::try_from(at.timestamp_millis()).unwrap_or_default();
                 Self(Ulid::from_parts(ms, random))
             }
+
+            /// When it was made, to the millisecond.
+            pub fn made(self) -> Timestamp {
+                let ms = i64::try_from(self.0.timestamp_ms()).unwrap_or(i64::MAX);
+                Timestamp::from_timestamp_millis(ms).unwrap_or(Timestamp::MAX_UTC)
+            }
         }
 
         impl fmt::Display for $name {
@@ -74,6 +80,12 @@ id!(/// One thing heard from a chat.
     HeardId, "hrd_");
 id!(/// One order from the daemon to a holder; the holder carries each out once.
     OrderId, "ord_");
+id!(/// One message between sessions.
+    MailId, "msg_");
+id!(/// Something an agent waits for and can come back for.
+    TicketId, "tkt_");
+id!(/// One token of a program outside of every session.
+    TokenId, "tok_");
 id!(/// One standing permission a person gave ("for this session").
     GrantId, "grt_");
 
@@ -130,13 +142,16 @@ pub struct SessionName(String);
 /// Why a text cannot name a session.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` cannot name a session: use letters, digits, `-`, `_` and `.`, at most 40, beginning with a letter or digit"
+    "`{0}` cannot name a session: use letters, digits, `-`, `_` and `.`, at most 40, beginning with a letter or digit, and no word that means somebody else: all, human, vigie, parent, children"
 )]
 pub struct BadSessionName(pub String);
 
 impl SessionName {
     /// Longest name; longer ones do not fit a topic title beside its state.
     pub const MAX: usize = 40;
+
+    /// Mean somebody else where a message is addressed or says who wrote it.
+    const TAKEN: [&str; 5] = ["all", "human", "vigie", "parent", "children"];
 
     pub fn as_str(&self) -> &str {
         &self.0
@@ -151,11 +166,8 @@ impl SessionName {
 impl FromStr for SessionName {
     type Err = BadSessionName;
     fn from_str(text: &str) -> Result<Self, BadSessionName> {
-        let fits = text.len() <= Self::MAX
-            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
-            && !text.eq_ignore_ascii_case("all");
-        if fits { Ok(Self(text.into())) } else { Err(BadSessionName(text.into())) }
+        let taken = Self::TAKEN.iter().any(|taken| text.eq_ignore_ascii_case(taken));
+        if taken { Err(BadSessionName(text.into())) } else { Self::try_from(text.to_owned()) }
     }
 }
 
@@ -171,10 +183,14 @@ impl From<SessionName> for String {
     }
 }
 
+/// A name that is written down; `vigie` is none any more, but a session may have been called so.
 impl TryFrom<String> for SessionName {
     type Error = BadSessionName;
     fn try_from(text: String) -> Result<Self, BadSessionName> {
-        text.parse()
+        let fits = text.len() <= Self::MAX
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        if fits { Ok(Self(text)) } else { Err(BadSessionName(text)) }
     }
 }
 
@@ -297,7 +313,20 @@ mod tests {
 
     #[test]
     fn names_that_would_be_misread_are_refused() {
-        for bad in ["", "all", "ALL", "-x", "a b", "é", "a/b", &"x".repeat(41)] {
+        for bad in [
+            "",
+            "all",
+            "ALL",
+            "Human",
+            "vigie",
+            "parent",
+            "children",
+            "-x",
+            "a b",
+            "é",
+            "a/b",
+            &"x".repeat(41),
+        ] {
             assert!(bad.parse::<SessionName>().is_err(), "{bad}");
         }
     }

@@ -5,6 +5,7 @@
 pub mod agent;
 pub mod answer;
 pub mod bridge;
+pub mod caller;
 #[cfg(test)]
 mod cases;
 pub mod command;
@@ -13,6 +14,7 @@ pub mod delivery;
 pub mod gate;
 pub mod id;
 pub mod ids;
+pub mod mail;
 pub mod menu;
 pub mod nearest;
 pub mod prompt;

@@ -7,7 +7,7 @@ use crate::{
     Timestamp,
     agent::PromptForm,
     bridge::Place,
-    id::{HeardId, HumanId, MessageId, OrderId, PromptId, SessionId, SessionName},
+    id::{HeardId, HumanId, MailId, MessageId, OrderId, PromptId, SessionId, SessionName},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,9 +18,13 @@ pub struct Prompt {
     pub number: u64,
     pub text: String,
     pub form: PromptForm,
-    pub by: HumanId,
+    /// `None`: messages of others ([`Prompt::mails`]).
+    pub by: Option<HumanId>,
     /// The message it came in; `None` when it came over the command line.
     pub message: Option<PromptMessage>,
+    /// The messages it hands over; empty for a person's words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mails: Vec<MailId>,
     pub state: PromptState,
 }
 

@@ -8,13 +8,15 @@ use crate::{
     Timestamp,
     answer::Words,
     bridge::{Attached, Health, Heard, HeardKind, Limits, Place, Room, TextUnit},
+    caller::{Bounds, Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     command::Kept,
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
     gate::{Gate, GateState},
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
-        PairingCode, ProjectName, PromptId, SessionId, ThreadId,
+        PairingCode, ProjectName, PromptId, SessionId, SessionName, ThreadId, TicketId, TokenId,
     },
+    mail::{Lately, Mail, Recipient},
     prompt::Prompt,
     route::StoryPattern,
     session::Session,
@@ -28,6 +30,8 @@ pub struct Rules {
     pub identities: HashMap<(BridgeName, String), HumanId>,
     pub projects: Vec<Project>,
     pub agents: Vec<AgentName>,
+    /// Agents that run whatever is typed there, so that no message of others ever is.
+    pub without_mail: HashSet<AgentName>,
     pub pattern: StoryPattern,
     pub words: Words,
     /// An open gate is denied by itself after this.
@@ -36,6 +40,8 @@ pub struct Rules {
     pub chats: Vec<Chat>,
     /// What each sort of chat of a bridge takes; a bridge that is not here is not switched on.
     pub limits: HashMap<(BridgeName, Room), Limits>,
+    pub bounds: Bounds,
+    pub lord: Option<Lord>,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
 }
@@ -71,6 +77,25 @@ pub struct Project {
     pub worktree: WorktreeRule,
 }
 
+/// The session that is the person's one counterpart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lord {
+    pub name: SessionName,
+    pub project: ProjectName,
+    pub agent: AgentName,
+}
+
+/// How the Lord is kept alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LordWatch {
+    /// It is started again when it is gone; `tries`: when that was done lately.
+    On { tries: Vec<Timestamp> },
+    /// Another session has its name, which the people know.
+    NameTaken,
+    /// It failed too often, which the people know.
+    Off,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorktreeRule {
@@ -98,7 +123,19 @@ pub enum Row {
     Focus(FocusRow),
     Chat(ChatRow),
     Identity(IdentityRow),
+    Mail(Mail),
+    Ticket(Ticket),
+    Token(TokenRow),
+    Answer(AnswerRow),
     Journal(JournalEntry),
+}
+
+/// What a session said last at the end of a turn, whole up to a bound: for who waits for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerRow {
+    pub session: SessionId,
+    pub at: Timestamp,
+    pub text: String,
 }
 
 /// Something heard, and what became of it.
@@ -259,6 +296,9 @@ const RECENT_KEYS: usize = 4096;
 /// Gates that are known by code and say who decided; older ones stand in the database.
 const REMEMBERED: usize = 4000;
 
+/// Tickets that can still be asked about; ids sort by age.
+const TICKETS: usize = 4000;
+
 /// Messages of ours remembered beside the database; far more than a group commit holds.
 const JUST_SENT: usize = 256;
 
@@ -282,6 +322,13 @@ pub struct State {
     pub chats: BTreeMap<(BridgeName, ChatId), ChatRow>,
     /// By codes; those of the configuration are in the rules.
     pub identities: HashMap<(BridgeName, String), IdentityRow>,
+    /// Those that are not read, by their number.
+    pub mails: BTreeMap<u64, Mail>,
+    pub tickets: BTreeMap<TicketId, Ticket>,
+    pub tokens: BTreeMap<TokenId, TokenRow>,
+    /// Whether the Lord is kept alive. It ends with us: a start begins anew.
+    pub lord_watch: LordWatch,
+    pub mail_lately: Lately,
     pub pairings: Vec<Pairing>,
     pub strangers: BTreeMap<(BridgeName, String), Stranger>,
     /// How each bridge hears, as it last said.
@@ -300,6 +347,7 @@ pub struct State {
     pub problems: Vec<String>,
     pub next_prompt: u64,
     pub next_delivery: u64,
+    pub next_mail: u64,
     recent: VecDeque<(BridgeName, String)>,
     recent_set: HashSet<(BridgeName, String)>,
 }
@@ -313,6 +361,7 @@ pub struct Found {
     pub spent: Vec<(BridgeName, ChatId, Timestamp)>,
     pub next_prompt: u64,
     pub next_delivery: u64,
+    pub next_mail: u64,
     /// Rows that do not parse, each a sentence with table, column and id.
     pub problems: Vec<String>,
 }
@@ -331,6 +380,11 @@ impl State {
             kept: HashMap::new(),
             chats: BTreeMap::new(),
             identities: HashMap::new(),
+            mails: BTreeMap::new(),
+            tickets: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            lord_watch: LordWatch::On { tries: Vec::new() },
+            mail_lately: Lately::default(),
             pairings: Vec::new(),
             strangers: BTreeMap::new(),
             health: BTreeMap::new(),
@@ -343,6 +397,7 @@ impl State {
             problems: found.problems,
             next_prompt: found.next_prompt.max(1),
             next_delivery: found.next_delivery.max(1),
+            next_mail: found.next_mail.max(1),
             recent: VecDeque::new(),
             recent_set: HashSet::new(),
         };
@@ -405,7 +460,21 @@ impl State {
                     None => self.focus.remove(&key),
                 };
             }
-            Row::Journal(_) => {}
+            Row::Mail(mail) if mail.state.is_open() => {
+                self.mails.insert(mail.number, mail.clone());
+            }
+            Row::Mail(mail) => {
+                self.mails.remove(&mail.number);
+            }
+            Row::Ticket(ticket) => {
+                self.tickets.insert(ticket.id, ticket.clone());
+                self.forget_old_tickets();
+            }
+            Row::Token(token) => {
+                self.tokens.insert(token.id, token.clone());
+            }
+            // Whoever wants them reads them from the database.
+            Row::Answer(_) | Row::Journal(_) => {}
         }
     }
 
@@ -417,6 +486,18 @@ impl State {
             };
             let oldest = self.gates.values().find(settled).map(|gate| gate.id);
             oldest.and_then(|id| self.gates.remove(&id));
+        }
+    }
+
+    /// The oldest that is over goes first, so that nobody's wait is lost over another's many.
+    fn forget_old_tickets(&mut self) {
+        if self.tickets.len() > TICKETS {
+            let over = self.tickets.values().find(|ticket| ticket.over.is_some());
+            let oldest = over.map(|ticket| ticket.id);
+            match oldest {
+                Some(id) => drop(self.tickets.remove(&id)),
+                None => drop(self.tickets.pop_first()),
+            }
         }
     }
 
@@ -448,6 +529,48 @@ impl State {
         let matching =
             || self.sessions.values().filter(|s| s.name.as_str().eq_ignore_ascii_case(name));
         matching().find(|s| s.life.is_live()).or_else(|| matching().next_back())
+    }
+
+    /// Who speaks with that token; nobody once their session, or the token, is over.
+    pub fn known(&self, token: &TokenHash) -> Option<Known> {
+        let session = self.live().find(|s| s.ending.is_none() && s.token.as_ref() == Some(token));
+        if let Some(session) = session {
+            return Some(Known {
+                principal: Principal::Session { session: session.id },
+                name: session.name.to_string(),
+                scopes: TokenScope::ALL.into(),
+                run: Some((session.id, session.run)),
+            });
+        }
+        let client =
+            self.tokens.values().find(|row| row.revoked.is_none() && row.hash == *token)?;
+        Some(Known {
+            principal: Principal::Client { token: client.id },
+            name: client.name.clone(),
+            scopes: client.scopes.clone(),
+            run: None,
+        })
+    }
+
+    /// What waits for that session, in the order it came.
+    pub fn mail_of(&self, id: SessionId) -> impl Iterator<Item = &Mail> {
+        self.mails.values().filter(
+            move |mail| matches!(&mail.to, Recipient::Session { session, .. } if *session == id),
+        )
+    }
+
+    /// The same for whoever speaks with a token.
+    pub fn mail_for(&self, who: &Principal) -> impl Iterator<Item = &Mail> {
+        self.mails.values().filter(move |mail| match (&mail.to, who) {
+            (Recipient::Session { session: to, .. }, Principal::Session { session }) => {
+                to == session
+            }
+            (Recipient::Client { token: to, .. }, Principal::Client { token }) => to == token,
+            (
+                Recipient::Session { .. } | Recipient::Client { .. } | Recipient::Humans,
+                Principal::Session { .. } | Principal::Client { .. },
+            ) => false,
+        })
     }
 
     pub fn live(&self) -> impl Iterator<Item = &Session> {
@@ -574,6 +697,20 @@ impl State {
         const OFF: Limits = Limits::of_text(TextUnit::Utf16, 1000, 0, 1);
         let room = self.chat_of(bridge, chat).map_or(Room::Group, |chat| chat.room);
         self.rules.limits.get(&(bridge.clone(), room)).copied().unwrap_or(OFF)
+    }
+
+    /// As lists and messages call whoever a token speaks for.
+    pub fn principal_name(&self, principal: &Principal) -> String {
+        match principal {
+            Principal::Session { session } => {
+                let known = self.sessions.get(session);
+                known.map_or_else(|| session.to_string(), |session| session.name.to_string())
+            }
+            Principal::Client { token } => {
+                let known = self.tokens.get(token);
+                known.map_or_else(|| token.to_string(), |token| token.name.clone())
+            }
+        }
     }
 
     pub fn name_of(&self, human: &HumanId) -> String {

@@ -19,6 +19,7 @@ mod session;
 mod sorter;
 mod start;
 mod terminal;
+mod token;
 mod tree;
 mod view;
 

@@ -5,6 +5,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tracing::error;
 use vigie_core::{
     bridge::{Accepted, NotAccepted},
+    caller::{AgentRefusal, AgentReply},
     command::{Refusal, Reply},
     decide::Effect,
 };
@@ -27,6 +28,7 @@ pub(super) struct Effects {
 pub(super) enum Answer {
     Nobody,
     Request(oneshot::Sender<Result<Reply, Refusal>>, Result<Reply, Refusal>),
+    Agent(oneshot::Sender<Result<AgentReply, AgentRefusal>>, Result<AgentReply, AgentRefusal>),
     Heard(oneshot::Sender<Result<Accepted, NotAccepted>>, Accepted),
 }
 
@@ -60,6 +62,10 @@ impl Answer {
             (Self::Request(to, reply), None) => drop(to.send(reply)),
             (Self::Request(to, _), Some(reason)) => {
                 drop(to.send(Err(Refusal::NotWritten { reason })));
+            }
+            (Self::Agent(to, reply), None) => drop(to.send(reply)),
+            (Self::Agent(to, _), Some(reason)) => {
+                drop(to.send(Err(Refusal::NotWritten { reason }.into())));
             }
             (Self::Heard(to, accepted), None) => drop(to.send(Ok(accepted))),
             (Self::Heard(to, _), Some(reason)) => drop(to.send(Err(NotAccepted { reason }))),

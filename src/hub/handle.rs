@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot};
 use vigie_core::{
     bridge::{Accepted, Heard, Inbox, NotAccepted, Noted},
+    caller::{AgentCommand, AgentRefusal, AgentReply, Host, Known, TokenHash},
     command::{Refusal, Reply, Request},
     decide::Event,
     id::BridgeName,
@@ -20,6 +21,16 @@ pub enum Mail {
     Request {
         request: Request,
         answer: oneshot::Sender<Result<Reply, Refusal>>,
+    },
+    /// A call of an agent; what it is about is looked up before it is decided about.
+    Agent {
+        call: AgentCall,
+        answer: oneshot::Sender<Result<AgentReply, AgentRefusal>>,
+    },
+    /// Who speaks with that token.
+    Known {
+        token: TokenHash,
+        answer: oneshot::Sender<Option<Known>>,
     },
     Heard {
         heard: Heard,
@@ -40,6 +51,14 @@ pub enum Mail {
     Event(Event),
 }
 
+/// A call of an agent, with the token it came with and how the machine does.
+#[derive(Clone, Debug)]
+pub struct AgentCall {
+    pub token: TokenHash,
+    pub host: Host,
+    pub what: AgentCommand,
+}
+
 impl Hub {
     pub fn new(mailbox: mpsc::Sender<Mail>) -> Self {
         Self { mailbox }
@@ -53,6 +72,23 @@ impl Hub {
             .await
             .map_err(|_| Refusal::Stopping)?;
         answered.await.map_err(|_| Refusal::Stopping)?
+    }
+
+    /// Carries out what an agent asks for; returns when it is written down.
+    pub async fn agent(&self, call: AgentCall) -> Result<AgentReply, AgentRefusal> {
+        let (answer, answered) = oneshot::channel();
+        self.mailbox.send(Mail::Agent { call, answer }).await.map_err(|_| Refusal::Stopping)?;
+        answered.await.map_err(|_| Refusal::Stopping)?
+    }
+
+    /// Who speaks with that token right now.
+    ///
+    /// # Errors
+    /// When Vigie is stopping.
+    pub async fn known(&self, token: TokenHash) -> Result<Option<Known>, Refusal> {
+        let (answer, answered) = oneshot::channel();
+        self.mailbox.send(Mail::Known { token, answer }).await.map_err(|_| Refusal::Stopping)?;
+        answered.await.map_err(|_| Refusal::Stopping)
     }
 
     /// Hands in something that happened; waits while the hub is behind.

@@ -5,5 +5,5 @@ mod handle;
 mod worker;
 
 pub use effects::Hands;
-pub use handle::{Hub, Mail};
+pub use handle::{AgentCall, Hub, Mail};
 pub use worker::{Health, start};

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 use vigie_core::{
     bridge::{Accepted, NotAccepted},
+    caller::{AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest},
     command::{Refusal, Reply},
     decide::{Decision, Event, decide, next_deadline},
     id::BridgeName,
@@ -15,7 +16,7 @@ use vigie_core::{
 };
 
 use super::{
-    Hub, Mail,
+    AgentCall, Hub, Mail,
     effects::{self, Answer, Effects, Hands},
 };
 use crate::{
@@ -121,6 +122,9 @@ impl Worker {
             Mail::Request { request, answer } => {
                 self.take(Event::Request(request), Waiting::Request(answer)).await;
             }
+            Mail::Agent { call, answer } => self.agent(call, answer).await,
+            // Whoever asked may have gone.
+            Mail::Known { token, answer } => drop(answer.send(self.state.known(&token))),
             Mail::Heard { heard, answer } => {
                 let looked_up = timeout(LOOK_UP, self.store.facts(&heard)).await;
                 let facts = match looked_up {
@@ -144,14 +148,42 @@ impl Worker {
         }
     }
 
+    async fn agent(
+        &mut self,
+        call: AgentCall,
+        answer: oneshot::Sender<Result<AgentReply, AgentRefusal>>,
+    ) {
+        let AgentCall { token, host, what } = call;
+        let facts = match (&what, self.state.known(&token)) {
+            (AgentCommand::Send(letter), Some(known)) => {
+                let looked_up = self.store.mail_facts(&known.principal, letter);
+                match timeout(LOOK_UP, looked_up).await {
+                    Ok(Ok(facts)) => facts,
+                    failed => {
+                        let reason = match failed {
+                            Ok(Err(error)) => error.to_string(),
+                            Ok(Ok(_)) | Err(_) => "the database is slow".into(),
+                        };
+                        // Whoever asked may have gone.
+                        return drop(answer.send(Err(Refusal::NotWritten { reason }.into())));
+                    }
+                }
+            }
+            _ => AgentFacts::default(),
+        };
+        let request = AgentRequest { token, host, what, facts };
+        self.take(Event::Agent(request), Waiting::Agent(answer)).await;
+    }
+
     /// Decides, hands the rows to the writer and the rest to the effects, in this order.
     async fn take(&mut self, event: Event, waiting: Waiting) {
-        let Decision { rows, effects, reply, notice } =
+        let Decision { rows, effects, reply, agent_reply, notice } =
             decide(&mut self.state, &mut self.ids, event, self.clock.now());
-        let answer = match (waiting, reply) {
-            (Waiting::Request(to), Some(reply)) => Answer::Request(to, reply),
-            (Waiting::Heard(to), _) => Answer::Heard(to, Accepted { notice }),
-            (Waiting::Nobody | Waiting::Request(_), _) => Answer::Nobody,
+        let answer = match (waiting, reply, agent_reply) {
+            (Waiting::Request(to), Some(reply), _) => Answer::Request(to, reply),
+            (Waiting::Agent(to), _, Some(reply)) => Answer::Agent(to, reply),
+            (Waiting::Heard(to), ..) => Answer::Heard(to, Accepted { notice }),
+            (Waiting::Nobody | Waiting::Request(_) | Waiting::Agent(_), ..) => Answer::Nobody,
         };
         let written = if rows.is_empty() { at_once() } else { self.store.write(rows).await };
         // The effects task ends only after the hub.
@@ -193,6 +225,11 @@ impl Worker {
             Mail::Event(_) => {}
             Mail::Heard { answer, .. } | Mail::Noted { answer, .. } => refuse(answer, reason()),
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
+            // Whoever asked may have gone.
+            Mail::Known { token, answer } => drop(answer.send(self.state.known(&token))),
+            Mail::Agent { answer, .. } => {
+                drop(answer.send(Err(Refusal::NotWritten { reason: reason() }.into())));
+            }
             Mail::Request { request, answer } => {
                 let reply = self.state.read(&request.what);
                 // Whoever asked may have gone.
@@ -239,5 +276,6 @@ fn refuse(answer: oneshot::Sender<Result<Accepted, NotAccepted>>, reason: String
 enum Waiting {
     Nobody,
     Request(oneshot::Sender<Result<Reply, Refusal>>),
+    Agent(oneshot::Sender<Result<AgentReply, AgentRefusal>>),
     Heard(oneshot::Sender<Result<Accepted, NotAccepted>>),
 }

@@ -59,7 +59,7 @@ impl Plan {
         if !cwd.is_dir() {
             return Err(LaunchError::NoFolder(cwd));
         }
-        let spec = self.spec()?;
+        let spec = self.spec(self.ground.mcp_url().await)?;
         match client::spawn(&self.ground.binary, folder, &spec).await {
             // Another start of ours got there first: its holder is the session's.
             Err(_) if client::alive(folder) => Ok(()),
@@ -112,7 +112,7 @@ impl Plan {
         agent.ok_or_else(|| LaunchError::NoAgent(self.session.agent.clone()))
     }
 
-    fn spec(&self) -> Result<Spec, LaunchError> {
+    fn spec(&self, mcp_url: String) -> Result<Spec, LaunchError> {
         let session = &self.session;
         let agent = self.agent()?;
         let cwd = PathBuf::from(&session.cwd);
@@ -138,6 +138,8 @@ impl Plan {
             shared: self.ground.memory(session.id),
             recording_limit: self.ground.config.recording.limit,
             prompt_ends: agent.prompt_ends.clone(),
+            mcp_url: Some(mcp_url),
+            role: session.role,
             confinement,
         })
     }

@@ -17,7 +17,9 @@ use std::{path::Path, thread, time::Duration};
 use tokio::sync::{mpsc, oneshot, watch};
 use vigie_core::{
     bridge::Heard,
-    state::{Facts, Found, Row},
+    caller::{AgentFacts, Letter, Principal},
+    id::SessionId,
+    state::{AnswerRow, Facts, Found, Row},
 };
 
 /// Batches that may wait for the disk; whoever hands in more waits with them.
@@ -90,6 +92,21 @@ impl Store {
     pub async fn facts(&self, heard: &Heard) -> Result<Facts, StoreError> {
         let heard = heard.clone();
         self.read(move |db| read::facts(db, &heard)).await
+    }
+
+    /// What must be known of a message before it is decided about.
+    pub async fn mail_facts(
+        &self,
+        from: &Principal,
+        letter: &Letter,
+    ) -> Result<AgentFacts, StoreError> {
+        let (from, letter) = (from.clone(), letter.clone());
+        self.read(move |db| read::mail_facts(db, &from, &letter)).await
+    }
+
+    /// What a session said last at the end of a turn.
+    pub async fn last_answer(&self, session: SessionId) -> Result<Option<AnswerRow>, StoreError> {
+        self.read(move |db| read::last_answer(db, session)).await
     }
 
     /// The journal after `seq`, at most `most` lines.

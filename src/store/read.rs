@@ -1,20 +1,25 @@
 //! What is read back: everything at a start, and single facts while running.
 
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
 use vigie_core::{
     Timestamp,
     bridge::{Heard, HeardKind, Place},
-    id::{BridgeName, ChatId, MessageId},
-    state::{Facts, Found, HeardOutcome, HeardRow, Row},
+    caller::{AgentFacts, Letter, Principal},
+    id::{BridgeName, ChatId, MessageId, SessionId},
+    mail::Mail,
+    state::{AnswerRow, Facts, Found, HeardOutcome, HeardRow, Row},
 };
 
 use super::StoreError;
 
-/// Ended sessions and settled gates that are still known by name or code after a start.
+/// Ended sessions, settled gates and tickets that are still known after a start.
 const REMEMBERED: u32 = 1000;
+
+/// Ended sessions of this time are known whatever their number: what they cost still counts.
+const COUNTED: TimeDelta = TimeDelta::days(1);
 
 /// Sent messages that can still be edited after a start.
 const EDITABLE: u32 = 10_000;
@@ -41,7 +46,8 @@ pub(super) fn newest(db: &Connection) -> Result<u64, StoreError> {
 pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     let mut found = Found::default();
     let recent = "ORDER BY id DESC LIMIT";
-    rows(db, &mut found, "session", &format!("SELECT id, body FROM session WHERE live = 1
+    let counted = last_counted(db)?;
+    rows(db, &mut found, "session", &format!("SELECT id, body FROM session WHERE live = 1 OR id >= '{counted}'
         UNION SELECT id, body FROM (SELECT id, body FROM session WHERE live = 0 {recent} {REMEMBERED}) ORDER BY id"), Row::Session)?;
     rows(
         db,
@@ -70,13 +76,106 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     rows(db, &mut found, "focus", "SELECT human, body FROM focus", Row::Focus)?;
     rows(db, &mut found, "chat", "SELECT chat, body FROM chat", Row::Chat)?;
     rows(db, &mut found, "identity", "SELECT id, body FROM identity", Row::Identity)?;
+    rows(
+        db,
+        &mut found,
+        "mail",
+        "SELECT id, body FROM mail WHERE open = 1 ORDER BY number",
+        Row::Mail,
+    )?;
+    rows(
+        db,
+        &mut found,
+        "ticket",
+        &format!(
+            "SELECT id, body FROM (SELECT id, body FROM ticket {recent} {REMEMBERED})
+             UNION SELECT id, body FROM (SELECT id, body FROM ticket
+                WHERE json_extract(body, '$.over') IS NULL {recent} {REMEMBERED}) ORDER BY id"
+        ),
+        Row::Ticket,
+    )?;
+    rows(db, &mut found, "token", "SELECT id, body FROM token", Row::Token)?;
     found.messages = messages(db)?;
     found.spent = spent(db)?;
     found.next_prompt =
         db.query_row("SELECT coalesce(max(number), 0) + 1 FROM prompt", [], |row| row.get(0))?;
     found.next_delivery =
         db.query_row("SELECT coalesce(max(number), 0) + 1 FROM delivery", [], |row| row.get(0))?;
+    found.next_mail =
+        db.query_row("SELECT coalesce(max(number), 0) + 1 FROM mail", [], |row| row.get(0))?;
     Ok(found)
+}
+
+/// The oldest id that still counts, by the newest there is: a start needs no clock for that.
+fn last_counted(db: &Connection) -> Result<String, StoreError> {
+    let newest: Option<String> =
+        db.query_row("SELECT max(id) FROM session", [], |row| row.get(0))?;
+    let newest = newest.and_then(|id| id.parse::<SessionId>().ok());
+    // After every id, where there is none.
+    let none = || "~".to_owned();
+    Ok(newest.map_or_else(none, |id| SessionId::from_parts(id.made() - COUNTED, 0).to_string()))
+}
+
+/// What must be known before a message of this sender is decided about.
+pub(super) fn mail_facts(
+    db: &Connection,
+    from: &Principal,
+    letter: &Letter,
+) -> Result<AgentFacts, StoreError> {
+    let sender = match from {
+        Principal::Session { session } => session.to_string(),
+        Principal::Client { token } => token.to_string(),
+    };
+    let same_key = match &letter.key {
+        Some(key) => {
+            let sql =
+                "SELECT id, body FROM mail WHERE sender = ?1 AND key = ?2 ORDER BY number LIMIT 1";
+            one_mail(db, sql, params![sender, key])?
+        }
+        None => None,
+    };
+    let answered = match &letter.reply_to {
+        Some(id) => one_mail(db, "SELECT id, body FROM mail WHERE id = ?1", [id.to_string()])?,
+        None => None,
+    };
+    Ok(AgentFacts { same_key: same_key.into_iter().collect(), answered })
+}
+
+fn one_mail(
+    db: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<Option<Mail>, StoreError> {
+    let found = db
+        .prepare_cached(sql)?
+        .query_row(parameters, |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+        .optional()?;
+    let Some((row, body)) = found else { return Ok(None) };
+    let read = serde_json::from_str(&body);
+    read.map(Some).map_err(|e| StoreError::Row {
+        table: "mail",
+        column: "body",
+        row,
+        reason: e.to_string(),
+    })
+}
+
+/// The last answer of a session.
+pub(super) fn last_answer(
+    db: &Connection,
+    session: SessionId,
+) -> Result<Option<AnswerRow>, StoreError> {
+    let body = db
+        .prepare_cached("SELECT body FROM answer WHERE session = ?1")?
+        .query_row([session.to_string()], |row| row.get::<_, String>(0))
+        .optional()?;
+    let read = body.map(|body| serde_json::from_str(&body)).transpose();
+    read.map_err(|e| StoreError::Row {
+        table: "answer",
+        column: "body",
+        row: session.to_string(),
+        reason: e.to_string(),
+    })
 }
 
 /// A row that does not read is left where it is and said; the rest goes on.

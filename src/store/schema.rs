@@ -4,7 +4,11 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-const MIGRATIONS: [&str; 2] = [include_str!("schema/001.sql"), include_str!("schema/002.sql")];
+const MIGRATIONS: [&str; 3] = [
+    include_str!("schema/001.sql"),
+    include_str!("schema/002.sql"),
+    include_str!("schema/003.sql"),
+];
 
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), StoreError> {
     let known = u32::try_from(MIGRATIONS.len()).expect("a handful");

@@ -6,6 +6,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use vigie_core::{
     delivery::{Delivery, DeliveryState, Outgoing},
     gate::{Gate, GateState},
+    mail::Mail,
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
 };
 
@@ -134,6 +135,10 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
                 json(identity)
             ])?;
         }
+        Row::Mail(mail) => put_mail(db, mail)?,
+        Row::Ticket(ticket) => put_by_id(db, "ticket", "id", &ticket.id, ticket)?,
+        Row::Token(token) => put_by_id(db, "token", "id", &token.id, token)?,
+        Row::Answer(answer) => put_by_id(db, "answer", "session", &answer.session, answer)?,
         Row::Focus(focus) => {
             let sql = "INSERT INTO focus (place, human, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (place, human) DO UPDATE SET body = ?3";
@@ -145,6 +150,38 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         }
     }
     Ok(None)
+}
+
+/// A row that is only ever found by its id.
+fn put_by_id(
+    db: &Connection,
+    table: &'static str,
+    column: &'static str,
+    id: &impl ToString,
+    row: &impl Serialize,
+) -> Result<(), StoreError> {
+    let sql = format!(
+        "INSERT INTO {table} ({column}, body) VALUES (?1, ?2)
+         ON CONFLICT ({column}) DO UPDATE SET body = ?2"
+    );
+    db.prepare_cached(&sql)?.execute(params![id.to_string(), json(row)])?;
+    Ok(())
+}
+
+fn put_mail(db: &Connection, mail: &Mail) -> Result<(), StoreError> {
+    let sql = "INSERT INTO mail (number, id, open, sender, reader, key, body)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+               ON CONFLICT (number) DO UPDATE SET open = ?3, body = ?7";
+    db.prepare_cached(sql)?.execute(params![
+        mail.number,
+        mail.id.to_string(),
+        mail.state.is_open(),
+        mail.from.address(),
+        mail.to.address(),
+        mail.key,
+        json(mail)
+    ])?;
+    Ok(())
 }
 
 /// Open, or answered and not yet with the agent.

@@ -75,6 +75,8 @@ impl From<Refusal> for Fault {
             Refusal::NoAgent { .. } => (StatusCode::NOT_FOUND, "no_agent"),
             Refusal::NoHuman { .. } => (StatusCode::NOT_FOUND, "no_human"),
             Refusal::NotPaired { .. } => (StatusCode::NOT_FOUND, "not_paired"),
+            Refusal::TokenExists { .. } => (StatusCode::CONFLICT, "token_exists"),
+            Refusal::NoToken { .. } => (StatusCode::NOT_FOUND, "no_token"),
             Refusal::NoService => (StatusCode::CONFLICT, "no_service"),
             Refusal::NoGate { .. } => (StatusCode::NOT_FOUND, "no_gate"),
             Refusal::NotLive { .. } => (StatusCode::CONFLICT, "not_live"),

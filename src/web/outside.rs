@@ -9,7 +9,7 @@ use super::{
     Caller, Peer,
     shapes::{Event, ProtectionShape},
 };
-use crate::hub::Hub;
+use crate::{config::PublicUrl, hub::Hub};
 
 /// A future that one of these calls returns.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -38,6 +38,17 @@ pub struct Outside {
     pub whose: fn(u32) -> Peer,
     pub protections: Arc<[ProtectionShape]>,
     pub phone: Option<PhoneMount>,
+    pub programs: Option<ProgramsMount>,
+}
+
+/// What programs and agents call, as its own part hands it out. It has a guard of its own: who calls
+/// is no person and has no login.
+#[derive(Clone)]
+pub struct ProgramsMount {
+    /// Made once it is known under which address people know us.
+    pub router: Arc<dyn Fn(&PublicUrl) -> Router + Send + Sync>,
+    /// Puts where a call comes from into a request as that router expects it.
+    pub whence: fn(Peer, &mut Extensions),
 }
 
 /// The phone page, as its own package hands it out.

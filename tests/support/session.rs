@@ -13,7 +13,8 @@ use vigie::{
 };
 use vigie_core::{
     agent::{AgentEvent, Asked, Decision, Doing, Order, OrderKind, PromptForm, Settled},
-    id::{OrderId, PromptId, RequestId, SessionId},
+    id::{MailId, OrderId, PromptId, RequestId, SessionId},
+    session::Role,
 };
 
 use super::confinement;
@@ -58,6 +59,8 @@ pub(crate) fn spec(
         shared: cwd.into(),
         recording_limit: 32 << 20,
         prompt_ends: None,
+        mcp_url: None,
+        role: Role::Worker,
         confinement: None,
     }
 }
@@ -87,6 +90,30 @@ impl Session {
 
     pub(crate) async fn prompt(&mut self, text: &str) -> PromptId {
         self.put(text, PromptForm::Text).await
+    }
+
+    /// What others wrote, as a prompt.
+    pub(crate) async fn others(&mut self, text: &str) -> PromptId {
+        self.put(text, PromptForm::Others).await
+    }
+
+    /// What others wrote, beside the next result.
+    pub(crate) async fn mail(&mut self, text: &str) -> MailId {
+        let random = (self.orders + 1) << 32 | u128::from(self.spec.first_seq);
+        let mail = MailId::from_parts(chrono::DateTime::UNIX_EPOCH, random);
+        self.order(OrderKind::Mail { mail, text: text.into() }).await;
+        mail
+    }
+
+    /// Waits until it is taken or returned, and gives which.
+    pub(crate) async fn settled_mail(&mut self, id: MailId) -> AgentEvent {
+        let settled = self.until("mail taken or returned", |event| match event {
+            AgentEvent::MailTaken { mail } | AgentEvent::MailReturned { mail } if *mail == id => {
+                Some(event.clone())
+            }
+            _ => None,
+        });
+        settled.await
     }
 
     pub(crate) async fn command(&mut self, text: &str) -> PromptId {

@@ -98,10 +98,26 @@ impl Work<'_> {
             }
             (None, scope) => scope.to_vec(),
         };
+        let tree = arguments.split_whitespace().nth(1);
+        if name == Name::End && tree.is_some_and(|word| word.eq_ignore_ascii_case("tree")) {
+            return self.slash_end_tree(message, targets[0]);
+        }
         for id in targets {
             if let Err(refusal) = self.slash_on(message, id, name) {
                 self.say_here(message, &refusal.in_a_chat());
             }
+        }
+        HeardOutcome::Handled
+    }
+
+    /// `/end NAME tree`: with whatever was started below it.
+    fn slash_end_tree(&mut self, message: &Message, id: SessionId) -> HeardOutcome {
+        match self.end_tree(id, &message.human) {
+            Ok(_) => {
+                let stored = Mark::Stored { targets: vec![], words: None };
+                self.mark(&message.receipt(vec![]), stored);
+            }
+            Err(refusal) => self.say_here(message, &refusal.in_a_chat()),
         }
         HeardOutcome::Handled
     }
@@ -222,7 +238,7 @@ impl Work<'_> {
             title: show::last_words(rest),
             project,
             agent,
-            prompt: None,
+            ..Start::default()
         };
         let id = self.start(&start, &message.human)?;
         let name = self.state.sessions[&id].name.clone();
@@ -282,11 +298,9 @@ impl Work<'_> {
         let Some(thread) = self.thread_state(id) else { return String::new() };
         let agent = self.state.sessions.get(&id).map(|s| s.agent.to_string()).unwrap_or_default();
         let age = show::span(thread.since, self.now);
-        let look = serde_json::to_value(thread.state)
-            .ok()
-            .and_then(|v| v.as_str().map(|s| s.replace('_', " ")));
+        let look = show::look_words(thread.state);
         let detail = thread.detail.map(|d| format!(": {d}")).unwrap_or_default();
-        format!("{} ({agent}) {} {age}{detail}", thread.session, look.unwrap_or_default())
+        format!("{} ({agent}) {} {age}{detail}", thread.session, look)
     }
 
     fn board(&self) -> String {

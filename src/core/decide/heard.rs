@@ -223,7 +223,7 @@ impl Work<'_> {
                     title: String::new(),
                     project: Some(project.to_string()),
                     agent: None,
-                    prompt: None,
+                    ..Start::default()
                 };
                 match self.start(&start, &who.human) {
                     Ok(session) => self.send_kept(*heard, session),

@@ -3,24 +3,37 @@
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
 mod answers;
+mod asking;
 mod boot;
+mod bounds;
 mod budget;
+mod callers;
 mod card;
 mod commands;
+mod digest;
 mod gates;
 mod given;
 mod heard;
 mod looks;
+mod lord;
+mod mail;
 mod noted;
 mod orders;
 mod outbox;
 mod outcome;
+mod peers;
 mod people;
 mod reports;
 mod requests;
+mod reserve;
 mod route;
 mod show;
 mod slash;
+mod spawn;
+mod start;
+mod stopping;
+mod tickets;
+mod tokens;
 
 #[cfg(test)]
 mod tests;
@@ -31,6 +44,7 @@ use crate::{
     Timestamp,
     agent::{Order, OrderKind, Report},
     bridge::{FilePost, Files, Health, Heard, Noted, Place, Said, Say, SayError},
+    caller::{AgentRefusal, AgentReply, AgentRequest},
     command::{Refusal, Reply, Request},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, OrderId, SessionId},
     ids::Ids,
@@ -40,7 +54,6 @@ use crate::{
 
 /// Something that happened outside.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "one event lives at a time")]
 pub enum Event {
     /// The daemon has just read its database.
     Booted,
@@ -51,6 +64,8 @@ pub enum Event {
         facts: Facts,
     },
     Request(Request),
+    /// A call of an agent.
+    Agent(AgentRequest),
     /// A session's holder answers; what it was told before may be lost.
     Linked {
         session: SessionId,
@@ -193,6 +208,8 @@ pub struct Decision {
     pub effects: Vec<Effect>,
     /// For a request.
     pub reply: Option<Result<Reply, Refusal>>,
+    /// For a call of an agent.
+    pub agent_reply: Option<Result<AgentReply, AgentRefusal>>,
     /// For something heard: what to tell the person at once.
     pub notice: Option<String>,
 }
@@ -211,6 +228,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
             let reply = work.request(request);
             work.out.reply = Some(reply);
         }
+        Event::Agent(request) => {
+            let reply = work.agent_call(request);
+            work.out.agent_reply = Some(reply);
+        }
         Event::Linked { session, run } => work.linked(session, run),
         Event::Report { session, run, report } => work.report(session, run, report),
         Event::HolderGone { session, run } => work.holder_gone(session, run),
@@ -224,7 +245,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.tell_of_strangers();
     work.lapse_gates();
     work.show_late_progress();
+    work.keep_lord();
+    work.offer_mail();
     work.hand_prompts();
+    work.settle_read_answers();
     work.keep_shut_chats_short();
     work.send_due();
     work.out
@@ -237,6 +261,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(budget::next_due(state))
         .chain(reports::next_late_progress(state))
         .chain(people::next_note(state))
+        .chain(mail::next_offer(state))
         .min()
 }
 

@@ -155,7 +155,8 @@ impl Work<'_> {
         let session = self.state.sessions.get(&prompt.session)?;
         let name = &session.name;
         let ahead = self.state.line_of(session.id).filter(|p| p.number < prompt.number).count();
-        let when = if self.state.open_gates_of(session.id).next().is_some() {
+        let waits = |gate: &crate::gate::Gate| gate.asker == crate::gate::Asker::Request;
+        let when = if self.state.open_gates_of(session.id).any(waits) {
             format!("{name} takes it after your answer")
         } else {
             match &session.life {
@@ -204,6 +205,18 @@ pub(super) fn span(from: Timestamp, to: Timestamp) -> String {
         60..3600 => format!("{} min", seconds / 60),
         _ => format!("{} h {:02}", seconds / 3600, seconds % 3600 / 60),
     }
+}
+
+/// "needs desk", "working".
+pub(super) fn look_words(look: SessionLook) -> String {
+    let word = serde_json::to_value(look).ok();
+    word.and_then(|word| word.as_str().map(|word| word.replace('_', " "))).unwrap_or_default()
+}
+
+/// "$4.10".
+pub(super) fn money(micro_usd: u64) -> String {
+    let cents = micro_usd.div_ceil(10_000);
+    format!("${}.{:02}", cents / 100, cents % 100)
 }
 
 fn secrets(number: usize) -> String {

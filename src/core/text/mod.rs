@@ -10,6 +10,7 @@ mod mask;
 mod prompt;
 mod reveal;
 mod rich;
+mod sealed;
 mod secret;
 mod split;
 mod table;
@@ -22,6 +23,7 @@ pub use mask::{Masked, mask};
 pub use prompt::prompt_text;
 pub use reveal::{Revealed, reveal, warning};
 pub use rich::{Rich, Span, Style};
+pub use sealed::sealed;
 pub use split::split;
 
 pub(crate) use look_alike::plain_letter;

@@ -7,7 +7,10 @@ use axum::{
     http::StatusCode,
 };
 use std::time::Duration;
-use vigie_core::command::{Command, Refusal, Reply, Start};
+use vigie_core::{
+    caller::Isolated,
+    command::{Command, Refusal, Reply, Start},
+};
 
 use super::{ask, read, read_session, read_sessions, unexpected};
 use crate::{
@@ -16,7 +19,7 @@ use crate::{
         fault::Fault,
         people::Caller,
         serve::App,
-        shapes::{Done, Folder, NewSession, Screen, SendText, SessionShape, Stored},
+        shapes::{Done, EndSession, Folder, NewSession, Screen, SendText, SessionShape, Stored},
     },
 };
 
@@ -46,8 +49,9 @@ pub(super) async fn start(
     Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<(StatusCode, Json<SessionShape>), Fault> {
-    let NewSession { name, title, project, agent, prompt } = read(&body)?;
-    let start = Command::Start(Start { name, title, project, agent, prompt });
+    let NewSession { name, title, project, agent, prompt, isolated } = read(&body)?;
+    let isolated = if isolated { Isolated::Yes } else { Isolated::No };
+    let start = Command::Start(Start { name, title, project, agent, prompt, isolated });
     match ask(&app, &caller, Role::Talker, start).await? {
         Reply::Started(view) => Ok((StatusCode::CREATED, Json(SessionShape::new(&view)))),
         other => Err(unexpected(&other)),
@@ -82,8 +86,11 @@ pub(super) async fn end(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Path(session): Path<String>,
+    body: Bytes,
 ) -> Answer<Done> {
-    steer(&app, &caller, Command::End { session }).await
+    let EndSession { tree } = if body.is_empty() { EndSession::default() } else { read(&body)? };
+    let end = if tree { Command::EndTree { session } } else { Command::End { session } };
+    steer(&app, &caller, end).await
 }
 
 pub(super) async fn kill(

@@ -128,6 +128,7 @@ fn a_launch_that_died_with_the_daemon_is_done_again() {
         project: None,
         agent: None,
         prompt: Some("hello".into()),
+        ..Start::default()
     };
     assert!(matches!(w.ask(Command::Start(start)), Ok(Reply::Started(_))));
     w.crash();
@@ -233,6 +234,7 @@ fn names_are_checked_and_near_misses_named() {
             project: project.map(Into::into),
             agent: agent.map(Into::into),
             prompt: None,
+            ..Start::default()
         })
     };
     let agent = w.ask(start(Some("cluade"), None)).unwrap_err();
@@ -245,6 +247,7 @@ fn names_are_checked_and_near_misses_named() {
         project: None,
         agent: None,
         prompt: None,
+        ..Start::default()
     }));
     assert!(matches!(running, Err(Refusal::StillLive { .. })));
 }

@@ -2,28 +2,37 @@
 
 use chrono::{DateTime, TimeDelta};
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     time::Duration,
 };
 
 use crate::{
     Timestamp,
     agent::{
-        AgentEvent, Asked, Choice, Decision, Doing, Order, OrderKind, Question, Report, Settled,
+        AgentEvent, Asked, Choice, Decision, Doing, ExitStatus, Order, OrderKind, Question, Report,
+        Settled,
     },
     answer::Words,
     bridge::{
         Action, Attached, Body, Budget, Button, Card, CardState, Files, Got, Heard, HeardKind,
-        Limits, Mark, Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
+        Level, Limits, Mark, Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin,
+        TextUnit,
+    },
+    caller::{
+        AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, AgentStart, Bounds, Host,
+        Isolated, Letter, Principal, TokenHash, TokenScope,
     },
     command::{Command, Refusal, Reply, Request, Start},
-    decide::{Effect, Event, LookAt, decide, next_deadline},
+    decide::{Effect, Event, LookAt, Work, decide, next_deadline},
+    gate::Gate,
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, PairingCode,
         ProjectName, PromptId, RequestId, SessionId, ThreadId, TurnId,
     },
     ids::Ids,
+    mail::Mail,
     route::StoryPattern,
+    session::Session,
     state::{
         Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
         Strangers, WorktreeRule,
@@ -52,10 +61,16 @@ pub(super) struct World {
     pub rooms: HashMap<ChatId, Room>,
     /// Kinds of what was written into the journal.
     pub journal: Vec<String>,
+    /// The same with the session it is about.
+    pub journal_of: Vec<(String, Option<SessionId>)>,
     /// What was asked to be looked at.
     pub asked: Vec<(SessionId, LookAt, Files, Place)>,
     /// While `true` nothing said arrives: it stays in flight.
     pub cut: bool,
+    /// How the machine does when agents call.
+    pub host: Host,
+    /// Most messages that one decision wrote, so that one commit has them.
+    pub mails_at_once: usize,
     next_message: u32,
     seqs: HashMap<SessionId, u64>,
 }
@@ -111,13 +126,16 @@ fn rules() -> Rules {
             agent: AgentName::new("demo"),
             worktree: WorktreeRule::None,
         }],
-        agents: vec![AgentName::new("demo"), AgentName::new("claude")],
+        agents: ["demo", "claude", "shell"].map(AgentName::new).into(),
         pattern: StoryPattern::default(),
         words: Words::for_languages(&["en", "fr"]),
         gate_deadline: TimeDelta::hours(23),
         limits: limits(&bridge),
         chats: vec![Chat { bridge, chat: ChatId::new("main"), room: Room::Forum }],
         strangers: Strangers::Answered,
+        without_mail: HashSet::from([AgentName::new("shell")]),
+        bounds: Bounds::default(),
+        lord: None,
     }
 }
 
@@ -142,6 +160,26 @@ fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
     let mut all = HashMap::from(rooms(phone, &|_| on_phone));
     all.extend(rooms(&BridgeName::new("telegram"), &telegram));
     all
+}
+
+/// What an agent says to start a session.
+pub(super) fn agent_start(name: &str) -> AgentStart {
+    AgentStart {
+        name: name.into(),
+        title: String::new(),
+        project: None,
+        agent: None,
+        prompt: "Run the tests.".into(),
+        isolated: Isolated::No,
+        micro_usd: None,
+        tokens: None,
+        key: None,
+    }
+}
+
+/// What the program of that session speaks with.
+pub(super) fn token(name: &str) -> TokenHash {
+    TokenHash(format!("hash of {name}"))
 }
 
 pub(super) fn main_chat() -> Place {
@@ -179,9 +217,12 @@ impl World {
             calls: Vec::new(),
             tries: 0,
             journal: Vec::new(),
+            journal_of: Vec::new(),
             rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
             asked: Vec::new(),
             cut: false,
+            host: Host { load_permille: 100, free_mib: 8000 },
+            mails_at_once: 0,
             next_message: 1,
             seqs: HashMap::new(),
         };
@@ -205,12 +246,54 @@ impl World {
             project: None,
             agent: None,
             prompt: None,
+            ..Start::default()
         };
         self.ask(Command::Start(start)).unwrap();
-        let id = self.id(name);
+        self.comes_up(name);
+        self.id(name)
+    }
+
+    /// The session's program runs, speaks with its token and is idle.
+    pub(super) fn comes_up(&mut self, name: &str) {
         self.report(name, AgentEvent::Started { pid: 1, version: None, conversation: None });
+        self.report(name, AgentEvent::Token { hash: token(name) });
         self.doing(name, Doing::Idle);
-        id
+    }
+
+    /// Whoever speaks with that name's token starts a session, which does what it was told and is
+    /// idle.
+    pub(super) fn child(&mut self, by: &str, name: &str) -> SessionId {
+        let start = agent_start(name);
+        self.call(by, AgentCommand::Start(start)).unwrap_or_else(|e| panic!("{}", e.sentence()));
+        self.comes_up(name);
+        self.takes(name);
+        self.finishes(name, "It is done.");
+        self.id(name)
+    }
+
+    /// A client is let in, with the token of that name.
+    pub(super) fn client(&mut self, name: &str, scopes: &[TokenScope]) {
+        let (hash, scopes) = (token(name), scopes.iter().copied().collect());
+        self.ask(Command::AddToken { name: name.into(), hash, scopes }).unwrap();
+    }
+
+    /// Its program leaves as it was told to.
+    pub(super) fn exits(&mut self, name: &str, code: i32) {
+        self.report(name, AgentEvent::Exited { how: ExitStatus::Code { code }, last: vec![] });
+    }
+
+    /// The last answer of a session that is kept whole.
+    pub(super) fn answer(&self, name: &str) -> String {
+        match self.rows.get(&format!("answer {}", self.id(name))) {
+            Some(Row::Answer(answer)) => answer.text.clone(),
+            other => panic!("expected an answer of {name}, found {other:?}"),
+        }
+    }
+
+    /// Everything that is in the chats, and how loud each is.
+    pub(super) fn level_of(&self, words: &str) -> Level {
+        let shown = self.shown.iter().rev().find(|shown| shown.text().contains(words));
+        shown.unwrap_or_else(|| panic!("nobody said `{words}`")).post.level
     }
 
     /// One event, its rows written, its effects carried out, and whatever follows from those.
@@ -219,13 +302,28 @@ impl World {
         event: Event,
     ) -> (Option<Result<Reply, Refusal>>, Option<String>) {
         let decision = decide(&mut self.state, &mut self.ids, event, self.now);
+        let (reply, notice, _) = self.follow(decision);
+        (reply, notice)
+    }
+
+    #[expect(clippy::type_complexity, reason = "what a decision answers, taken apart")]
+    fn follow(
+        &mut self,
+        decision: crate::decide::Decision,
+    ) -> (Option<Result<Reply, Refusal>>, Option<String>, Option<Result<AgentReply, AgentRefusal>>)
+    {
+        let mails = decision.rows.iter().filter_map(|row| match row {
+            Row::Mail(mail) => Some(mail.id),
+            _ => None,
+        });
+        self.mails_at_once = self.mails_at_once.max(mails.collect::<HashSet<_>>().len());
         for row in &decision.rows {
             self.write(row);
         }
         for effect in decision.effects {
             self.carry_out(effect);
         }
-        (decision.reply, decision.notice)
+        (decision.reply, decision.notice, decision.agent_reply)
     }
 
     fn write(&mut self, row: &Row) {
@@ -239,8 +337,13 @@ impl World {
             Row::Focus(f) => format!("focus {:?} {}", f.place, f.human),
             Row::Chat(c) => format!("chat {} {}", c.bridge, c.chat),
             Row::Identity(i) => format!("identity {} {}", i.bridge, i.from),
+            Row::Mail(m) => format!("mail {:020}", m.number),
+            Row::Ticket(t) => format!("ticket {}", t.id),
+            Row::Token(t) => format!("token {}", t.id),
+            Row::Answer(a) => format!("answer {}", a.session),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
+                self.journal_of.push((entry.kind.clone(), entry.session));
                 return;
             }
         };
@@ -311,8 +414,17 @@ impl World {
             match row {
                 Row::Prompt(p) => found.next_prompt = found.next_prompt.max(p.number + 1),
                 Row::Delivery(d) => found.next_delivery = found.next_delivery.max(d.number + 1),
+                Row::Mail(m) => {
+                    found.next_mail = found.next_mail.max(m.number + 1);
+                    if !m.state.is_open() {
+                        continue;
+                    }
+                }
                 Row::Session(_)
                 | Row::Gate(_)
+                | Row::Ticket(_)
+                | Row::Token(_)
+                | Row::Answer(_)
                 | Row::Heard(_)
                 | Row::Thread(_)
                 | Row::Focus(_)
@@ -340,6 +452,57 @@ impl World {
         self.step(Event::Tick);
     }
 
+    /// The session's holder is gone, and with it the program.
+    pub(super) fn dies(&mut self, name: &str) {
+        let session = self.id(name);
+        let run = self.state.sessions[&session].run;
+        self.step(Event::HolderGone { session, run });
+        // What the daemon makes up for the report that nobody wrote has a number as well.
+        *self.seqs.entry(session).or_insert(0) += 1;
+    }
+
+    /// What another part of the daemon does to messages, in a decision of its own.
+    fn within(&mut self, what: impl FnOnce(&mut Work<'_>)) {
+        self.ids.at(self.now);
+        let heard_now = self.ids.make(crate::id::HeardId::from_parts);
+        let (state, ids, now) = (&mut self.state, &mut self.ids, self.now);
+        let mut work = Work { state, ids, now, heard_now, out: crate::decide::Decision::default() };
+        what(&mut work);
+        let decision = work.out;
+        self.follow(decision);
+        self.step(Event::Tick);
+    }
+
+    pub(super) fn vigie_says(&mut self, name: &str, text: &str) {
+        let id = self.id(name);
+        self.within(|work| work.mail_from_vigie(id, text));
+    }
+
+    pub(super) fn answers_by_mail(&mut self, gate: &Gate) {
+        self.within(|work| work.mail_answer(gate));
+    }
+
+    pub(super) fn settles_answer(&mut self, gate: GateId) {
+        self.within(|work| work.settle_answer_mail(gate));
+    }
+
+    /// It is resumed, and idle.
+    pub(super) fn resumes(&mut self, name: &str) {
+        self.ask(Command::Resume { session: name.into() }).unwrap();
+        self.report(name, AgentEvent::Started { pid: 2, version: None, conversation: None });
+        self.report(name, AgentEvent::Token { hash: token(name) });
+        self.doing(name, Doing::Idle);
+    }
+
+    /// Changes a session as something else in the daemon would have.
+    pub(super) fn change(&mut self, name: &str, change: impl FnOnce(&mut Session)) {
+        let mut session = self.state.sessions[&self.id(name)].clone();
+        change(&mut session);
+        let row = Row::Session(session);
+        self.state.put(&row);
+        self.write(&row);
+    }
+
     pub(super) fn id(&self, name: &str) -> SessionId {
         self.state.session_named(name).expect("a session of that name").id
     }
@@ -347,6 +510,65 @@ impl World {
     pub(super) fn ask(&mut self, what: Command) -> Result<Reply, Refusal> {
         let request = Request { by: HumanId::new("owner"), via: "the command line".into(), what };
         self.step(Event::Request(request)).0.expect("requests are answered")
+    }
+
+    /// A session's agent calls, with the token of that session.
+    pub(super) fn call(
+        &mut self,
+        name: &str,
+        what: AgentCommand,
+    ) -> Result<AgentReply, AgentRefusal> {
+        self.call_with(token(name), what)
+    }
+
+    pub(super) fn call_with(
+        &mut self,
+        token: TokenHash,
+        what: AgentCommand,
+    ) -> Result<AgentReply, AgentRefusal> {
+        let facts = match &what {
+            AgentCommand::Send(letter) => self.mail_facts(&token, letter),
+            _ => AgentFacts::default(),
+        };
+        self.call_knowing(token, what, facts)
+    }
+
+    /// A call of which only that was looked up.
+    pub(super) fn call_knowing(
+        &mut self,
+        token: TokenHash,
+        what: AgentCommand,
+        facts: AgentFacts,
+    ) -> Result<AgentReply, AgentRefusal> {
+        let request = AgentRequest { token, host: self.host, what, facts };
+        let event = Event::Agent(request);
+        let decision = decide(&mut self.state, &mut self.ids, event, self.now);
+        self.follow(decision).2.expect("calls are answered")
+    }
+
+    /// What the database would say of that letter.
+    fn mail_facts(&self, token: &TokenHash, letter: &Letter) -> AgentFacts {
+        let sender = match self.state.known(token).map(|known| known.principal) {
+            Some(Principal::Session { session }) => session.to_string(),
+            Some(Principal::Client { token }) => token.to_string(),
+            None => return AgentFacts::default(),
+        };
+        let keyed =
+            |m: &&Mail| letter.key.is_some() && m.key == letter.key && m.from.address() == sender;
+        let all = self.mails();
+        AgentFacts {
+            same_key: all.iter().filter(keyed).cloned().collect(),
+            answered: all.iter().find(|m| Some(m.id) == letter.reply_to).cloned(),
+        }
+    }
+
+    /// All mail that is written down, oldest first.
+    pub(super) fn mails(&self) -> Vec<Mail> {
+        let mail = |row: &Row| match row {
+            Row::Mail(mail) => Some(mail.clone()),
+            _ => None,
+        };
+        self.rows.values().filter_map(mail).collect()
     }
 
     pub(super) fn report(&mut self, name: &str, what: AgentEvent) {
