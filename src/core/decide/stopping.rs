@@ -107,8 +107,10 @@ impl Work<'_> {
     /// end too.
     pub(super) fn say_who_goes_on(&mut self, id: SessionId) {
         if let Some(others) = self.who_goes_on(id) {
-            let name = self.session_name(id);
-            let words = format!("{others}. To end that too: /end {name} tree");
+            // Its own name may be another's by the time this is read.
+            let below = self.live_below(id).into_iter().map(|id| self.session_name(id));
+            let ends: Vec<_> = below.map(|name| format!("/end {name}")).collect();
+            let words = format!("{others}. To end that too: {}", ends.join(", "));
             self.tell(id, Level::Note, &words, vec![]);
         }
     }
