@@ -21,15 +21,18 @@ use crate::{
     bridges::{self, Bridges, Invite},
     clock::Clock,
     config::{Config, Surroundings},
+    confine::{self, Lacking, Protection},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
+    looks,
+    mcp::{self, Whence},
     outbox::{Outbox, Sending},
     rules::rules,
     sessions::{self, Ground, Sessions},
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
-    web::{self, Boxed, Outside, PhoneMount, Started, shapes},
+    web::{self, Boxed, Outside, Peer, PhoneMount, ProgramsMount, Started, shapes},
 };
 
 /// For tasks to end after the first signal; sessions go on without us anyway.
@@ -47,6 +50,8 @@ pub struct Options {
     /// The data folder.
     pub data: PathBuf,
     pub clock: Clock,
+    /// The configuration, there or not: no agent sees it.
+    pub config_file: PathBuf,
     /// The program that holders and hooks are started from: our own, except in tests.
     pub binary: PathBuf,
 }
@@ -57,9 +62,16 @@ impl Options {
     /// # Errors
     /// When the system does not say which file we were started from.
     pub fn new(config: Config, around: &Surroundings) -> io::Result<Self> {
-        let binary = std::env::current_exe()?;
-        Ok(Self { config, data: around.data.clone(), clock: Clock::system(), binary })
+        let binary = own_program()?;
+        let (data, config_file) = (around.data.clone(), around.config.clone());
+        Ok(Self { config, data, clock: Clock::system(), config_file, binary })
     }
+}
+
+/// This very program. By its path it could be another one by now: an agent can write to where many
+/// people have their programs, and holders are not confined.
+fn own_program() -> io::Result<PathBuf> {
+    if cfg!(target_os = "linux") { Ok("/proc/self/exe".into()) } else { std::env::current_exe() }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -95,17 +107,26 @@ pub struct Daemon {
 
 /// Starts every part. When it returns, people and sessions are served.
 pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
-    let Options { config, data, clock, binary } = options;
-    if !ancestry::holders_above(std::process::id()).is_empty() {
+    let Options { config, data, clock, config_file, binary } = options;
+    if ancestry::inside_a_session() {
         return Err(DaemonError::InsideASession);
     }
     let lock = take(&data)?;
+    close_memory();
+    // Where links lead now: somebody could turn one of them to another place later.
+    let data = fs::canonicalize(&data)
+        .map_err(|source| DaemonError::Folder { folder: data.clone(), source })?;
     make_projects(&config, &data)?;
+    let lacking: Arc<[Lacking]> = confine::probe(&binary, &data).await.into();
+    tell_protections(&lacking);
+    let hidden = hidden(&config, &data, &config_file)?;
     let config = Arc::new(config);
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
     let Bridges { all: bridges, phone, invites } = bridges::open(&config, &data, &clock, &tasks)?;
-    let ground = Ground { config: config.clone(), data: data.clone(), binary };
+    let (listening, address) = tokio::sync::watch::channel(None);
+    let ground =
+        Ground { config: config.clone(), data: data.clone(), binary, address, lacking, hidden };
     sessions::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
@@ -128,9 +149,10 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     if let Some(phone) = phone.clone() {
         tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
-    let outside = outside(&hub, &store, ground, phone.as_ref(), invites);
+    let outside = outside(&hub, &store, ground, &tasks, phone.as_ref(), invites);
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
+    listening.send_replace(Some(started.listening));
     info!(address = %started.listening, "Vigie runs");
     Ok(Daemon { hub, started, tasks, _lock: lock })
 }
@@ -215,6 +237,54 @@ fn take(folder: &Path) -> Result<File, DaemonError> {
     Ok(lock)
 }
 
+/// Our memory, environment and descriptors are nobody's business: agents run as the same user.
+fn close_memory() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = nix::sys::prctl::set_dumpable(false) {
+        warn!(%error, "other processes of this user can look into this one");
+    }
+}
+
+fn protections(lacking: &[Lacking]) -> Arc<[shapes::ProtectionShape]> {
+    let shape = |protection: Protection| {
+        let missing = lacking.iter().find(|each| each.protection == protection);
+        shapes::ProtectionShape {
+            name: protection.name().into(),
+            holds: missing.is_none(),
+            words: missing.map_or_else(|| protection.words().into(), |each| each.why.clone()),
+            todo: missing.map(|_| protection.todo().into()),
+        }
+    };
+    Protection::ALL.map(shape).into()
+}
+
+fn tell_protections(lacking: &[Lacking]) {
+    for each in lacking {
+        warn!(protection = each.protection.name(), why = %each.why, "missing; see vigie doctor");
+    }
+    let holding = Protection::ALL
+        .into_iter()
+        .filter(|one| !lacking.iter().any(|each| each.protection == *one));
+    let names: Vec<_> = holding.map(Protection::name).collect();
+    info!(by = names.join(", "), "agents are confined");
+}
+
+/// What no agent sees: the data folder, the configuration with its folder where that is ours alone,
+/// and the bot's token.
+fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBuf>, DaemonError> {
+    let folder = config_file.parent().filter(|folder| folder.file_name() == Some("vigie".as_ref()));
+    if let Some(folder) = folder {
+        // What is not there cannot be hidden, and an agent could make it.
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(|source| DaemonError::Folder { folder: folder.into(), source })?;
+    }
+    let token = config.telegram.token_file.clone();
+    Ok(vec![data.into(), folder.unwrap_or(config_file).into(), token])
+}
+
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.
 fn make_projects(config: &Config, data: &Path) -> Result<(), DaemonError> {
     for project in config.projects.iter().filter(|project| project.path.starts_with(data)) {
@@ -253,11 +323,14 @@ fn outside(
     hub: &Hub,
     store: &Store,
     ground: Ground,
+    tasks: &Tasks,
     phone: Option<&Arc<PhoneBridge>>,
     invites: Vec<(BridgeName, Invite)>,
 ) -> Outside {
+    let programs = programs(hub, store, ground.clone(), tasks);
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
     let events = store.clone();
+    let protections = protections(&ground.lacking);
     Outside {
         hub: hub.clone(),
         newest: store.newest(),
@@ -276,7 +349,13 @@ fn outside(
             let invite = invites.get(bridge).cloned();
             Box::pin(async move { invite?().await }) as Boxed<_>
         }),
-        inside_a_session: ancestry::may_be_an_agents,
+        whose: |pid| match ancestry::caller(pid) {
+            ancestry::Caller::Outside => Peer::Ours,
+            ancestry::Caller::Session { folder } => Peer::Agent { folder: Some(folder) },
+            ancestry::Caller::Unclear => Peer::Agent { folder: None },
+        },
+        programs: Some(programs),
+        protections,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
             assets: vigie_phone::assets_router(),
@@ -287,6 +366,45 @@ fn outside(
             },
         }),
     }
+}
+
+/// The door of agents and programs.
+fn programs(hub: &Hub, store: &Store, ground: Ground, tasks: &Tasks) -> ProgramsMount {
+    let folder: mcp::RunFolder = Arc::new(move |session, run| ground.folder(session, run));
+    let shared = mcp::Shared {
+        hub: hub.clone(),
+        newest: store.newest(),
+        folder,
+        transcript: Arc::new(|folder| Box::pin(transcript(folder))),
+        tasks: tasks.clone(),
+    };
+    ProgramsMount {
+        router: Arc::new(move |url| {
+            let parts = mcp::Parts {
+                base: url.to_string(),
+                hub: shared.hub.clone(),
+                folder: shared.folder.clone(),
+                needs: mcp::needs,
+                tasks: shared.tasks.clone(),
+            };
+            let shared = shared.clone();
+            mcp::door(parts, move || mcp::Server::new(shared.clone()))
+        }),
+        whence: |peer, extensions| {
+            extensions.insert(match peer {
+                Peer::Ours => Whence::Outside,
+                Peer::Agent { folder: Some(folder) } => Whence::Session { folder },
+                Peer::Agent { folder: None } | Peer::Stranger => Whence::Unclear,
+            });
+        },
+    }
+}
+
+/// The conversation of a run, as another agent may read it.
+async fn transcript(folder: PathBuf) -> Result<String, String> {
+    let read = move || looks::transcript(&folder, None).map_err(|error| error.to_string());
+    let found = tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?;
+    Ok(found?.markdown)
 }
 
 async fn read_events(

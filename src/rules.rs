@@ -11,7 +11,6 @@ use vigie_core::{
 };
 
 use crate::{
-    agents::AgentKind,
     bridges::TELEGRAM,
     config::{self, Config, Language, OnOff, WorktreeMode},
 };
@@ -43,10 +42,9 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
     })
 }
 
-/// What is typed into a shell is run, whoever wrote it.
 fn without_mail(config: &Config) -> HashSet<AgentName> {
-    let shells = config.agents.iter().filter(|agent| agent.kind == AgentKind::Shell);
-    shells.map(|agent| agent.name.clone()).collect()
+    let without = config.agents.iter().filter(|agent| !agent.kind.takes_mail());
+    without.map(|agent| agent.name.clone()).collect()
 }
 
 fn person(human: &config::Human) -> Person {

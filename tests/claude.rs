@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, reason = "a story that cannot go on fails there")]
 
 mod support {
+    pub(crate) mod confinement;
     pub(crate) mod session;
 }
 
@@ -25,6 +26,7 @@ use vigie_core::agent::{
     AcceptEdits, AgentEvent, Asked, AtDesk, Decision, Doing, ExitStatus, FailureKind, Held,
     OrderKind, RefusedPrompt, Scope, Settled,
 };
+use vigie_core::session::Role;
 
 const ALLOW: Decision = Decision::Allow { scope: Scope::Once };
 /// A command that always needs a permission, and does nothing: nobody listens on port 1.
@@ -389,14 +391,18 @@ async fn a_dialog_nobody_told_us_of_needs_the_desk_and_stop_closes_it() {
     assert_eq!(session.finished().await, "back");
 }
 
-/// Waits until Claude Code has written `text` to its transcript: within half a second after a turn
-/// KILL still loses it.
-async fn written(session: &Session, text: &str) {
-    let path = session.seen().iter().find_map(|event| match event {
+fn transcript(session: &Session) -> String {
+    let told = session.seen().iter().find_map(|event| match event {
         AgentEvent::Conversation { transcript, .. } => transcript.clone(),
         _ => None,
     });
-    let path = path.expect("its first hook names the transcript");
+    told.expect("its first hook names the transcript")
+}
+
+/// Waits until Claude Code has written `text` to its transcript: within half a second after a turn
+/// KILL still loses it.
+async fn written(session: &Session, text: &str) {
+    let path = transcript(session);
     let there = async {
         while !fs::read_to_string(&path).is_ok_and(|lines| lines.contains(&format!("\"{text}\""))) {
             tokio::task::yield_now().await;
@@ -420,6 +426,79 @@ async fn a_killed_session_goes_on_with_its_whole_context() {
     assert_eq!(session.finished().await, "that one");
     let heard = lab.model.heard().join("\n");
     assert!(heard.contains("mistletoe") && heard.contains("which word?"), "{heard}");
+}
+
+#[tokio::test]
+async fn mail_reaches_the_model_beside_the_next_result_of_the_same_turn() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt(&format!("=> {CURL} then bash echo on then say done")).await;
+    let (request, _) = session.asked().await;
+    let first = session.mail("PD-286 asks: <which> store? => say never").await;
+    let second = session.mail("PD-287 says: none").await;
+    session.answer(&request, ALLOW).await;
+    assert_eq!(session.settled_mail(first).await, AgentEvent::MailTaken { mail: first });
+    assert_eq!(session.settled_mail(second).await, AgentEvent::MailTaken { mail: second });
+    assert_eq!(session.finished().await, "done", "no person's word");
+    let with_result = lab.model.asked("[mail] PD-286 asks: <which> store?").await;
+    let news = lab.model.news(with_result);
+    let at = |text: &str| news.find(text).unwrap_or_else(|| panic!("no {text} in {news}"));
+    assert!(at("tool_result") < at("PD-286 asks") && at("PD-286 asks") < at("[mail] PD-287 says"));
+    let next = lab.model.news(lab.model.asked_after(with_result).await);
+    assert!(!next.contains("[mail]"), "once: {next}");
+}
+
+#[tokio::test]
+async fn mail_that_comes_too_late_goes_back_and_in_as_a_prompt_of_no_person() {
+    let lab = lab!();
+    let mut session = lab.session().await;
+    session.prompt("=> slow 2 one").await;
+    session.working().await;
+    let mail = session.mail("too late").await;
+    assert_eq!(session.settled_mail(mail).await, AgentEvent::MailReturned { mail });
+    assert!(session.finished().await.starts_with("one"));
+    let text = "!From PD-286:\n<vigie-mail>\nready\n</vigie-mail>\n\n=> say read it";
+    let prompt = session.others(text).await;
+    session.taken(prompt).await;
+    assert_eq!(session.finished().await, "read it");
+    assert_eq!(lab.model.heard_times(&format!("[mail] {text}")), 1);
+    assert_eq!(lab.model.heard_times("too late"), 0);
+    written(&session, "read it").await;
+    let said = claude::read_transcript(Path::new(&transcript(&session))).unwrap().said;
+    let mail = said.iter().find_map(|said| match &said.what {
+        claude::What::Mail { text } => Some(text.as_str()),
+        _ => None,
+    });
+    assert_eq!(mail, Some(text), "{said:#?}");
+}
+
+#[tokio::test]
+async fn the_lord_keeps_its_words_and_its_skill_over_compaction_and_resume() {
+    const WORDS: &str = "You are the Lord of this Vigie";
+    const SKILL: &str = "How the Lord of a Vigie reports";
+    let lab = lab!();
+    let mut spec = lab.spec();
+    spec.role = Role::Lord;
+    let mut session = lab.start(spec).await;
+    session.prompt("one => call Skill {\"skill\":\"vigie:lord\"} then say one").await;
+    assert_eq!(session.finished().await, "one");
+    let first = lab.model.whole(lab.model.asked("one =>").await);
+    assert!(first.contains(WORDS) && first.contains(SKILL));
+    let read = lab.model.whole(lab.model.asked("# Questioning a session").await);
+    assert!(read.contains(WORDS), "the skill was read, without asking anybody");
+    session.command("/compact").await;
+    session.until("compacted", |event| (*event == AgentEvent::Compacted).then_some(())).await;
+    session.prompt("two => say two").await;
+    assert_eq!(session.finished().await, "two");
+    assert!(lab.model.whole(lab.model.asked("two =>").await).contains(WORDS));
+    written(&session, "two").await;
+    let (spec, folder) = session.die().await;
+    let mut session = Session::start(spec, folder).await;
+    session.idle().await;
+    session.prompt("three => say three").await;
+    assert_eq!(session.finished().await, "three");
+    let resumed = lab.model.whole(lab.model.asked("three =>").await);
+    assert!(resumed.contains(WORDS) && resumed.contains(SKILL));
 }
 
 #[tokio::test]

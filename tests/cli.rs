@@ -235,6 +235,62 @@ fn events_are_followed_as_json_lines() {
 }
 
 #[test]
+fn a_token_is_printed_once_and_alone() {
+    let up = Up::start();
+    let made = up.run(&["token", "create", "ci", "--scope", "read,mail"]);
+    assert_eq!(code(&made), 0, "{made:?}");
+    let secret = said(&made);
+    assert!(secret.starts_with("vgt_") && secret.trim_end().len() == 68, "{secret}");
+    for told in ["ci is good for: read, mail.", "/mcp as `Authorization: Bearer", "token revoke ci"]
+    {
+        assert!(complained(&made).contains(told), "{made:?}");
+    }
+    let again = up.run(&["token", "create", "CI"]);
+    assert_eq!(code(&again), 3);
+    assert!(complained(&again).contains("vigie token revoke CI"), "{again:?}");
+    let slip = up.run(&["token", "create", "x", "--scope", "sesions"]);
+    assert_eq!(code(&slip), 2);
+    assert!(complained(&slip).contains("'sessions'"), "{slip:?}");
+
+    let made = up.json(&["token", "create", "nightly"]);
+    let other = made["token"].as_str().unwrap();
+    assert_eq!(
+        made["about"]["scopes"],
+        serde_json::json!(["read", "mail", "sessions", "workflows"])
+    );
+    let listed = said(&up.run(&["token", "list"]));
+    let names: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["ci", "nightly"], "{listed}");
+    for secret in [secret.trim_end(), other] {
+        assert!(!listed.contains(secret));
+        let kept = contains(up.home.path(), secret.as_bytes());
+        assert!(kept.is_empty(), "the secret lies in {kept:?}");
+    }
+
+    assert_eq!(said(&up.run(&["token", "revoke", "ci"])), "The token ci is over.\n");
+    let gone = up.run(&["token", "revoke", "ci"]);
+    assert_eq!(code(&gone), 3);
+    assert!(complained(&gone).contains("Tokens: nightly."), "{gone:?}");
+}
+
+/// The files below `folder` that hold these bytes.
+fn contains(folder: &Path, bytes: &[u8]) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(contains(&path, bytes));
+        } else if path.is_file() {
+            let text = std::fs::read(&path).unwrap();
+            if text.windows(bytes.len()).any(|part| part == bytes) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[test]
 fn a_second_daemon_on_the_same_folder_is_refused() {
     let up = Up::start();
     let output = up.run(&["up", "--listen", "127.0.0.1:0"]);

@@ -1,7 +1,8 @@
 //! What a person reads when the configuration is wrong, and what holds without one.
 
 use std::path::PathBuf;
-use vigie::config::{Config, OnOff, Role, Surroundings, WorktreeMode};
+use vigie::config::{Bounds, Config, Lord, OnOff, Role, Surroundings, WorktreeMode};
+use vigie_core::id::{AgentName, ProjectName};
 
 fn around() -> Surroundings {
     Surroundings {
@@ -118,7 +119,7 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
-      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access.
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord.
     "#);
 }
 
@@ -391,5 +392,159 @@ strangers = "shout"
       | strangers = "shout"
       |             ^^^^^^^
       Possible: answer, ignore.
+    "#);
+}
+
+#[test]
+fn how_far_agents_go_is_read() {
+    let config = read(
+        r#"
+        [bounds]
+        depth = 0
+        children = 3
+        live = 8
+        starts_a_minute = 4
+        tree_usd = 1
+        tree_tokens = 3_000_000
+        start_tokens = 500_000
+        max_load = 2.5
+        min_free_memory = "2 GiB"
+        "#,
+    );
+    let expected = Bounds {
+        depth: 0,
+        children: 3,
+        live: 8,
+        starts_a_minute: 4,
+        tree_micro_usd: 1_000_000,
+        tree_tokens: 3_000_000,
+        start_micro_usd: 1_000_000,
+        start_tokens: 500_000,
+        load_permille: 2500,
+        free_mib: 2048,
+    };
+    assert_eq!(config.bounds, expected, "a start sets aside no more than its tree may use");
+    assert_eq!(read("[bounds]\ntree_usd = 0.29\n").bounds.tree_micro_usd, 290_000);
+}
+
+#[test]
+fn a_bound_that_bounds_nothing_is_said() {
+    let text = r#"
+[bounds]
+depth = 17
+children = 0
+live = -1
+starts_a_minute = 1001
+tree_usd = inf
+tree_tokens = 2_000
+start_usd = 0.001
+start_tokens = 2_001
+max_load = nan
+min_free_memory = "512 KiB"
+start = 2
+"#;
+    insta::assert_snapshot!(explain(text), @r#"
+    config.toml:3:9: 17 is not possible here
+      | depth = 17
+      |         ^^
+      A whole number from 0, with which agents start nothing, to 16.
+
+    config.toml:4:12: 0 is not possible here
+      | children = 0
+      |            ^
+      A whole number from 1 to 100; with `depth = 0` agents start nothing.
+
+    config.toml:5:8: -1 is not possible here
+      | live = -1
+      |        ^^
+      A whole number from 1 to 1000.
+
+    config.toml:6:19: 1001 is not possible here
+      | starts_a_minute = 1001
+      |                   ^^^^
+      A whole number from 1 to 1000.
+
+    config.toml:7:12: inf is not possible here
+      | tree_usd = inf
+      |            ^^^
+      Dollars at list price, from 0.01 to 1000000, such as 2 or 0.5.
+
+    config.toml:9:13: 0.001 is not possible here
+      | start_usd = 0.001
+      |             ^^^^^
+      Dollars at list price, from 0.01 to 1000000, such as 2 or 0.5.
+
+    config.toml:10:16: one start would set aside more than its whole tree may use
+      | start_tokens = 2_001
+      |                ^^^^^
+      Make `start_tokens` smaller, or `tree_tokens` larger.
+
+    config.toml:11:12: NaN is not possible here
+      | max_load = nan
+      |            ^^^
+      The load of one core, from 0.1 to 1000, such as 4.0.
+
+    config.toml:12:19: `512 KiB` is no size for memory
+      | min_free_memory = "512 KiB"
+      |                   ^^^^^^^^^
+      Write a number and MiB or GiB, such as 512 MiB; at most 1024 GiB.
+
+    config.toml:13:1: [bounds] has no key `start`
+      | start = 2
+      | ^^^^^
+      Keys: depth, children, live, starts_a_minute, tree_usd, tree_tokens, start_usd, start_tokens, max_load, min_free_memory.
+    "#);
+}
+
+#[test]
+fn a_lord_is_there_when_it_is_switched_on() {
+    let projects = "[[project]]\nname = \"quay\"\npath = \"/srv/quay\"\nagent = \"demo\"\n\n[[project]]\nname = \"mole\"\npath = \"/srv/mole\"\nagent = \"shell\"\n";
+    let lord = |table: &str| read(&format!("{table}\n{projects}")).lord;
+    let made = |name: &str, project: &str, agent: &str| Lord {
+        name: name.parse().unwrap(),
+        project: ProjectName::new(project),
+        agent: AgentName::new(agent),
+    };
+    assert_eq!(lord("[lord]\nenabled = true\n"), Some(made("lord", "quay", "demo")));
+    let whole =
+        "[lord]\nenabled = true\nname = \"bailli\"\nproject = \"mole\"\nagent = \"claude\"\n";
+    assert_eq!(lord(whole), Some(made("bailli", "mole", "claude")), "before its project is read");
+    assert_eq!(lord("[lord]\nproject = \"mole\"\n"), None);
+}
+
+#[test]
+fn a_lord_that_cannot_be_is_said_and_names_are_checked_while_it_is_off() {
+    let explain = |table: &str| {
+        explain(&format!(
+            "{table}\n[[project]]\nname = \"quay\"\npath = \"/srv/quay\"\nagent = \"shell\"\n"
+        ))
+    };
+    insta::assert_snapshot!(explain("[lord]\nname = \"the lord\"\nproject = \"quai\"\nagent = \"dmeo\"\n"), @r#"
+    config.toml:2:8: `the lord` is no name of a session
+      | name = "the lord"
+      |        ^^^^^^^^^^
+      Use letters, digits, `-`, `_` and `.`, at most 40, beginning with a letter or digit; not `all`.
+
+    config.toml:3:11: no project is called `quai`
+      | project = "quai"
+      |           ^^^^^^
+      Did you mean `quay`? Projects: quay.
+
+    config.toml:4:9: no agent is called `dmeo`
+      | agent = "dmeo"
+      |         ^^^^^^
+      Did you mean `demo`? Agents: demo, shell.
+    "#);
+    insta::assert_snapshot!(explain("[lord]\nenabled = true\n"), @r"
+    config.toml:1:1: `shell` runs whatever is typed into it, so it takes no messages
+      | [lord]
+      | ^^^^^^
+      Set `agent` to one of: demo.
+    ");
+    insta::assert_snapshot!(explain("[lord]\nenabled = true\nagent = \"shell\"\n"), @r#"
+    config.toml:3:9: `shell` runs whatever is typed into it, so it takes no messages
+      | agent = "shell"
+      |         ^^^^^^^
+      Set `agent` to one of: demo.
     "#);
 }

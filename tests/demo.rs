@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a story that cannot go on fails there")]
 
 mod support {
+    pub(crate) mod confinement;
     pub(crate) mod session;
 }
 
@@ -44,6 +45,25 @@ async fn a_task_asks_first_and_ends_with_an_answer() {
     let progress =
         session.seen().iter().filter(|event| matches!(event, AgentEvent::Progress { .. }));
     assert_eq!(progress.count(), 3);
+}
+
+#[tokio::test]
+async fn what_others_write_is_read_beside_the_work_or_by_itself() {
+    let (_home, mut session) = start().await;
+    session.prompt("tidy").await;
+    let (request, _) = session.asked().await;
+    let mail = session.mail("PD-286 asks which store").await;
+    session.answer(&request, ALLOW).await;
+    assert_eq!(session.settled_mail(mail).await, AgentEvent::MailTaken { mail });
+    let said = session.finished().await;
+    assert!(said.ends_with("Meanwhile I read:\n\n[mail] PD-286 asks which store"), "{said}");
+
+    session.others("From PD-286:\n<vigie-mail id=\"1\">\nhello\n</vigie-mail>").await;
+    let said = session.finished().await;
+    assert!(said.starts_with("I read:") && said.contains("\nhello\n"), "{said}");
+
+    session.others("From PD-286, which started you:\n\nstream 2").await;
+    assert_eq!(session.finished().await, "2 lines printed.");
 }
 
 #[tokio::test]

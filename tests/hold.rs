@@ -1,6 +1,10 @@
 //! Stories about a holder with real terminals and small programs.
 #![expect(clippy::unwrap_used, reason = "the whole file is a test")]
 
+mod support {
+    pub(crate) mod confinement;
+}
+
 use futures_util::StreamExt;
 use std::{
     collections::BTreeMap,
@@ -8,6 +12,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use support::confinement;
 use tokio::{
     io::{AsyncWriteExt, BufReader},
     net::UnixStream,
@@ -28,7 +33,9 @@ use vigie_core::{
     agent::{
         AgentEvent, Doing, ExitStatus, Held, Order, OrderKind, PromptForm, RefusedPrompt, Report,
     },
+    caller::TokenHash,
     id::{OrderId, PromptId, SessionId},
+    session::Role,
 };
 
 /// Far more than anything here takes on an idle machine; tests share it.
@@ -59,6 +66,9 @@ fn spec(home: &Path, program: &str, args: &[&str]) -> Spec {
         shared: home.to_owned(),
         recording_limit: 32 << 20,
         prompt_ends: Some("ready$ ".into()),
+        mcp_url: None,
+        role: Role::Worker,
+        confinement: None,
     }
 }
 
@@ -71,6 +81,7 @@ impl Session {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("session");
         let mut spec = spec(home.path(), program, args);
+        spec.confinement = confinement::of(&folder).await;
         change(&mut spec);
         client::spawn(Path::new(BINARY), &folder, &spec).await.unwrap();
         Self { folder, home }
@@ -248,6 +259,44 @@ async fn a_prompt_is_typed_once_and_its_output_comes_back() {
     let taken = client::read_journal(&session.folder, 1).unwrap();
     let taken = taken.iter().filter(|r| matches!(r.what, AgentEvent::PromptTaken { .. })).count();
     assert_eq!(taken, 1);
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[tokio::test]
+async fn each_start_has_a_token_that_only_its_program_knows() {
+    let mcp_url = Some("http://127.0.0.1:9/mcp".to_owned());
+    let mut session = Session::start_with("sh", &[], |spec| spec.mcp_url = mcp_url).await;
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let mut link = session.link(1).await;
+        let first = until(&mut link, |_| true).await.what;
+        let AgentEvent::Token { hash } = first else { panic!("not before its start: {first:?}") };
+        let started = until(&mut link, |event| matches!(event, AgentEvent::Started { .. })).await;
+        let AgentEvent::Started { pid, .. } = started.what else { unreachable!() };
+        let environment = std::fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
+        let value = |name: &str| {
+            let found = environment.split('\0').find_map(|one| one.strip_prefix(name));
+            found.unwrap_or_else(|| panic!("no {name}")).to_owned()
+        };
+        assert_eq!(value("VIGIE_MCP_URL="), "http://127.0.0.1:9/mcp");
+        let token = value("VIGIE_MCP_TOKEN=");
+        assert_eq!(TokenHash::of(&token), hash);
+        until(&mut link, idle).await;
+        for file in files(session.home.path()) {
+            let bytes = std::fs::read(&file).unwrap_or_default(); // a socket has none
+            assert!(!bytes.windows(64).any(|part| part == token.as_bytes()), "{file:?}");
+        }
+        tokens.push(token);
+        client::kill_folder(&session.folder).await.unwrap();
+        let spec = client::spec(&session.folder).unwrap();
+        session.folder = session.home.path().join("again");
+        client::spawn(Path::new(BINARY), &session.folder, &spec).await.unwrap();
+    }
+    assert_ne!(tokens[0], tokens[1]);
 }
 
 #[tokio::test]

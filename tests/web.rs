@@ -8,6 +8,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::{net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::{net::TcpStream, sync::mpsc, sync::watch};
 use vigie::{
@@ -16,19 +17,20 @@ use vigie::{
     hub::{Hub, Mail},
     tasks::{Finish, Tasks},
     web::{
-        self, Caller, Outside, Parts, PhoneMount,
+        self, Caller, Outside, Parts, Peer, PhoneMount,
         client::{Client, ClientError},
         shapes::{
-            Done, Event, LinkShape, LoginShape, NewLink, NewPairing, PairingShape, PeopleShape,
-            StatusShape,
+            Done, Event, LinkShape, LoginShape, MadeToken, NewLink, NewPairing, NewToken,
+            PairingShape, PeopleShape, StatusShape, TokenShape,
         },
     },
 };
 use vigie_core::{
     Timestamp,
     bridge::Room,
+    caller::{TokenHash, TokenRow, TokenScope},
     command::{BridgeView, Command, People, Refusal, Reply, Status},
-    id::{BridgeName, ChatId, HumanId, PairingCode},
+    id::{BridgeName, ChatId, HumanId, PairingCode, TokenId},
     state::{ChatRow, ChatState},
 };
 
@@ -59,10 +61,10 @@ phone = false
 
 impl Home {
     async fn start() -> Self {
-        Self::start_with(|_| false).await
+        Self::start_with(|_| Peer::Ours).await
     }
 
-    async fn start_with(inside_a_session: fn(u32) -> bool) -> Self {
+    async fn start_with(whose: fn(u32) -> Peer) -> Self {
         let data = tempfile::tempdir().unwrap();
         let around = Surroundings {
             home: data.path().into(),
@@ -85,7 +87,9 @@ impl Home {
                 let link = format!("https://{bridge}.example.org/quay_bot");
                 Box::pin(async move { Some(link) })
             }),
-            inside_a_session,
+            whose,
+            programs: None,
+            protections: Arc::new([]),
             phone: Some(phone()),
         };
         let parts = Parts {
@@ -197,6 +201,18 @@ fn hub(tasks: &Tasks) -> Hub {
                         threadless: None,
                     }],
                 })),
+                Command::AddToken { name, hash, scopes } => Ok(Reply::Tokens(vec![TokenRow {
+                    // So that a test sees what was told.
+                    name: format!("{name} {}", hash.0),
+                    scopes,
+                    ..token(None)
+                }])),
+                Command::Tokens => {
+                    Ok(Reply::Tokens(vec![token(Some(Timestamp::default())), token(None)]))
+                }
+                Command::RevokeToken { name } => {
+                    Ok(Reply::Done { words: format!("{name} is over") })
+                }
                 Command::Unpair { bridge, id } => {
                     Ok(Reply::Done { words: format!("{id}@{bridge}") })
                 }
@@ -206,6 +222,18 @@ fn hub(tasks: &Tasks) -> Hub {
         }
     });
     Hub::new(mailbox)
+}
+
+fn token(revoked: Option<Timestamp>) -> TokenRow {
+    TokenRow {
+        id: TokenId::from_parts(Timestamp::default(), 7),
+        name: "ci".into(),
+        hash: TokenHash("0".repeat(64)),
+        scopes: TokenScope::ALL.into(),
+        by: HumanId::new("ines"),
+        made: Timestamp::default(),
+        revoked,
+    }
 }
 
 fn events(after: u64, most: usize) -> Vec<Event> {
@@ -416,8 +444,17 @@ async fn a_role_bounds_what_a_login_may_do() {
 async fn the_web_does_not_let_people_in_or_stop_vigie() {
     let home = Home::start().await;
     let cookie = home.sign_in("ines").await;
-    for path in ["/api/v1/links", "/api/v1/pair", "/api/v1/down"] {
-        let request = Request::post(path)
+    for (method, path) in [
+        ("POST", "/api/v1/links"),
+        ("POST", "/api/v1/pair"),
+        ("POST", "/api/v1/tokens"),
+        ("GET", "/api/v1/tokens"),
+        ("DELETE", "/api/v1/tokens/ci"),
+        ("POST", "/api/v1/down"),
+    ] {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
             .header(header::HOST, home.at.to_string())
             .header(header::ORIGIN, home.origin())
             .header(header::COOKIE, &cookie);
@@ -471,8 +508,38 @@ async fn the_desk_sees_who_is_heard_and_takes_it_back() {
 }
 
 #[tokio::test]
+async fn a_token_is_told_once_and_kept_as_a_hash() {
+    let home = Home::start().await;
+    let new = NewToken { name: "ci".into(), scopes: Some([TokenScope::Read].into()) };
+    let mut secrets = Vec::new();
+    for _ in 0..2 {
+        let made: MadeToken = home.desk().post("/tokens", &new).await.unwrap();
+        assert!(made.token.starts_with("vgt_") && made.token.len() == 4 + 64, "{}", made.token);
+        let hash = format!("{:x}", Sha256::digest(made.token.as_bytes()));
+        assert_eq!(made.about.name, format!("ci {hash}"), "its hash is all that is told");
+        assert_eq!(made.about.scopes, [TokenScope::Read].into());
+        assert_eq!(made.url, format!("http://{}/mcp", home.at));
+        assert!(!format!("{made:?}").contains(&made.token), "not in a log either");
+        secrets.push(made.token);
+    }
+    assert_ne!(secrets[0], secrets[1]);
+
+    let whole: MadeToken = home.desk().post("/tokens", &json!({ "name": "ci" })).await.unwrap();
+    assert_eq!(whole.about.scopes, TokenScope::ALL.into(), "when none are named");
+    for wrong in [json!([]), json!(["approve"]), json!("read")] {
+        let body = json!({ "name": "ci", "scopes": wrong });
+        let error = home.desk().post::<_, Value>("/tokens", &body).await.unwrap_err();
+        assert!(error.to_string().contains("cannot be read"), "{error}");
+    }
+    let valid: Vec<TokenShape> = home.desk().get("/tokens").await.unwrap();
+    assert_eq!(valid.len(), 1, "those that are revoked are not listed");
+    let done: Done = home.desk().delete("/tokens/claude%2Dcode").await.unwrap();
+    assert_eq!(done.words, "claude-code is over");
+}
+
+#[tokio::test]
 async fn an_agent_does_not_command_vigie() {
-    let home = Home::start_with(|_| true).await;
+    let home = Home::start_with(|_| Peer::Agent { folder: None }).await;
     let refused = home.desk().get::<StatusShape>("/status").await.unwrap_err();
     assert!(
         matches!(&refused, ClientError::Refused(shape) if shape.code == "inside_a_session"),
@@ -483,7 +550,8 @@ async fn an_agent_does_not_command_vigie() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn an_agent_does_not_come_in_with_a_cookie_either() {
-    let home = Home::start_with(|pid| pid == std::process::id()).await;
+    let agent = |_| Peer::Agent { folder: Some("/run".into()) };
+    let home = Home::start_with(agent).await;
     for path in ["/", "/login", "/phone", "/api/v1/status"] {
         let answer = home.ask(empty(home.get(path))).await;
         assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{path}");

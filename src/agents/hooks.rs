@@ -17,6 +17,9 @@ const PROGRESS_CHARS: usize = 120;
 /// Under this event name `vigie hook status` hands in what the status line is told.
 pub const STATUS_EVENT: &str = "VigieStatusLine";
 
+/// A round of tools is over: the last that the agent says before it asks its model again.
+pub const BATCH_EVENT: &str = "PostToolBatch";
+
 /// One event, with what all of them carry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookEvent {
@@ -118,9 +121,10 @@ impl ToolCall {
         matches!(self.tool.as_str(), "AskUserQuestion" | "ExitPlanMode")
     }
 
-    /// `Bash: cargo test`: the tool and the argument that says most.
+    /// `Bash: cargo test`: the tool and the argument that says most; of a server's tool (MCP) both
+    /// names, `vigie send_message: …`.
     pub fn line(&self) -> String {
-        const TELLING: [&str; 10] = [
+        const TELLING: [&str; 15] = [
             "command",
             "file_path",
             "notebook_path",
@@ -131,14 +135,19 @@ impl ToolCall {
             "prompt",
             "path",
             "skill",
+            "question",
+            "text",
+            "session",
+            "workflow",
+            "name",
         ];
         let argument = TELLING.iter().find_map(|key| text(&self.input, key)).unwrap_or_default();
         let one_line = argument.split_whitespace().collect::<Vec<_>>().join(" ");
-        let line = if one_line.is_empty() {
-            self.tool.clone()
-        } else {
-            format!("{}: {one_line}", self.tool)
+        let tool = match self.tool.strip_prefix("mcp__") {
+            Some(tool) => tool.replacen("__", " ", 1),
+            None => self.tool.clone(),
         };
+        let line = if one_line.is_empty() { tool } else { format!("{tool}: {one_line}") };
         shortened(&line, PROGRESS_CHARS)
     }
 }
@@ -173,7 +182,7 @@ impl Hook {
                 suggestions: list(event, "permission_suggestions").to_vec(),
             },
             "PostToolUse" | "PostToolUseFailure" => Self::ToolEnded { call: ToolCall::read(event) },
-            "PostToolBatch" => Self::Batch {
+            BATCH_EVENT => Self::Batch {
                 calls: list(event, "tool_calls").iter().map(ToolCall::read).collect(),
             },
             "Stop" => Self::Stopped {
@@ -461,5 +470,7 @@ mod tests {
         assert!(line.starts_with("Bash: echo a bbb"), "{line}");
         assert_eq!(line.chars().count(), PROGRESS_CHARS);
         assert_eq!(call("TodoWrite", json!({})).line(), "TodoWrite");
+        let send = call("mcp__vigie__send_message", json!({ "to": "PD-286", "text": "a\nb" }));
+        assert_eq!(send.line(), "vigie send_message: a b");
     }
 }

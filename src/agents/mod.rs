@@ -21,7 +21,12 @@ use std::{
     io::Error,
     path::{Path, PathBuf},
 };
-use vigie_core::id::{SessionId, SessionName};
+use vigie_core::{
+    id::{SessionId, SessionName},
+    session::Role,
+};
+
+use crate::confine::Confinement;
 
 /// Which adapter runs a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +35,17 @@ pub enum AgentKind {
     Claude,
     Shell,
     Demo,
+}
+
+impl AgentKind {
+    /// Whether messages of other sessions may reach it. A shell runs what is typed into it, whoever
+    /// wrote it.
+    pub fn takes_mail(self) -> bool {
+        match self {
+            Self::Claude | Self::Demo => true,
+            Self::Shell => false,
+        }
+    }
 }
 
 /// Everything a holder needs to start a session's program; written to the session's folder before
@@ -59,6 +75,14 @@ pub struct Spec {
     /// What shows in a plain shell that it waits for input: the end of its last line.
     /// `None`: it is idle once nothing was printed for a while.
     pub prompt_ends: Option<String>,
+    /// Where the program reaches Vigie's tools (MCP). `None`: nowhere.
+    #[serde(default)]
+    pub mcp_url: Option<String>,
+    #[serde(default)]
+    pub role: Role,
+    /// What is closed to the program; `None`: nothing.
+    #[serde(default)]
+    pub confinement: Option<Confinement>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,8 +115,9 @@ pub struct CommandLine {
     pub env: BTreeMap<String, String>,
 }
 
-/// What starts this session's program. `env` is the cleaned environment, `folder` the session's
-/// own, where an adapter may write settings before the program reads them.
+/// What starts this session's program. `env` is the cleaned environment, `folder` the run's own for
+/// its agent: an adapter may write settings there before the program reads them, and of Vigie's
+/// folders the program sees this one alone.
 ///
 /// # Errors
 /// A sentence for a person: what of the session's folder could not be written, or that this build
@@ -108,6 +133,14 @@ pub fn command_line(
         AgentKind::Shell => Ok(shell::command_line(spec, env)),
         AgentKind::Claude => claude::command_line(spec, folder, hooks, env).map_err(Error::other),
         AgentKind::Demo => demo::command_line(spec, hooks, env),
+    }
+}
+
+/// What of [`Spec`] besides its working folder the program itself reads and writes.
+pub fn used_folders(spec: &Spec) -> Vec<PathBuf> {
+    match spec.kind {
+        AgentKind::Demo => vec![spec.shared.clone()],
+        AgentKind::Claude | AgentKind::Shell => Vec::new(),
     }
 }
 

@@ -1,11 +1,15 @@
 //! What can be typed.
 
-use clap::{Parser, Subcommand};
+use clap::{
+    Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use clap_complete::Shell;
 use std::{net::SocketAddr, path::PathBuf};
+use vigie_core::caller::TokenScope;
 
 use super::hook::HookArgs;
-use crate::agents::demo::DemoArgs;
+use crate::{agents::demo::DemoArgs, confine::ConfineArgs};
 
 /// Steer many coding-agent sessions from one phone chat.
 #[derive(Debug, Parser)]
@@ -69,6 +73,12 @@ pub enum Command {
         #[arg(allow_hyphen_values = true)]
         id: String,
     },
+    /// Let programs outside of every session use Vigie's tools
+    #[command(subcommand)]
+    Token(Token),
+    /// Vigie's tools for agents
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// Start a session
     New(New),
     /// Send a message to a session
@@ -76,7 +86,12 @@ pub enum Command {
     /// Interrupt what a session does; it keeps its context
     Stop { name: String },
     /// End a session; it can be resumed
-    End { name: String },
+    End {
+        name: String,
+        /// With all that it started, and what that started
+        #[arg(long)]
+        tree: bool,
+    },
     /// Kill every process of a session
     Kill { name: String },
     /// Go on with an ended session
@@ -117,6 +132,9 @@ pub enum Command {
     /// Hand an agent's hook to its holder
     #[command(hide = true)]
     Hook(HookArgs),
+    /// Confine a session's program
+    #[command(hide = true, subcommand)]
+    Confine(ConfineArgs),
     /// Behave like a coding agent
     #[command(hide = true)]
     DemoAgent(DemoArgs),
@@ -158,6 +176,86 @@ pub struct InitTelegram {
     pub config: Option<PathBuf>,
 }
 
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Print a new token, once; a program speaks with it
+    Create(NewClient),
+    /// List the tokens that are valid
+    List,
+    /// End a token, at once
+    Revoke {
+        /// As `vigie token list` shows it
+        name: String,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub struct NewClient {
+    /// What it is called in lists and beside its messages
+    pub name: String,
+    /// What it is good for [default: all]
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',', value_parser = scope())]
+    pub scope: Vec<TokenScope>,
+}
+
+/// The names of scopes, for completions and near misses too.
+fn scope() -> impl TypedValueParser<Value = TokenScope> {
+    PossibleValuesParser::new(TokenScope::ALL.map(TokenScope::as_str)).try_map(|word| {
+        TokenScope::ALL.into_iter().find(|scope| scope.as_str() == word).ok_or("no such scope")
+    })
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Mcp {
+    /// Give them to Claude Code; shows what is written, and asks
+    Install(Install),
+    /// Take them out of Claude Code
+    Uninstall(Uninstall),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Install {
+    /// For you in every project, or for everybody in the repository of this folder
+    #[arg(long, value_enum, default_value_t)]
+    pub scope: McpScope,
+    /// What Claude Code calls it
+    #[arg(long, default_value = "vigie")]
+    pub name: String,
+    /// Only show what would be written
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(long, short, conflicts_with = "dry_run")]
+    pub yes: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Uninstall {
+    /// Where it was put
+    #[arg(long, value_enum, default_value_t)]
+    pub scope: McpScope,
+    /// What Claude Code calls it
+    #[arg(long, default_value = "vigie")]
+    pub name: String,
+}
+
+/// As Claude Code calls them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum McpScope {
+    #[default]
+    User,
+    Project,
+}
+
+impl McpScope {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
 #[derive(Debug, clap::Args)]
 pub struct New {
     /// The story's key or a short name: PD-285, docs
@@ -171,6 +269,9 @@ pub struct New {
     /// What it is about, in a few words
     #[arg(long, short, default_value = "", hide_default_value = true)]
     pub title: String,
+    /// Other sessions neither see it nor can write to it, and it sees none
+    #[arg(long)]
+    pub isolated: bool,
     /// The first message
     pub prompt: Vec<String>,
 }

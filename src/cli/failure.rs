@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, process::ExitCode};
 
-use crate::web::client::ClientError;
+use crate::{hold::ancestry, web::client::ClientError};
 
 /// Stable, and listed in `docs/command-line.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,12 @@ impl Failure {
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
+        // A session does not see Vigie's folder, whether Vigie runs or not.
+        if matches!(error, ClientError::NotRunning) && ancestry::inside_a_session() {
+            let words = "this is inside a session, and agents do not command Vigie";
+            return Self::refused("inside_a_session", words)
+                .hint("Run it in a terminal outside of Vigie, or ask the person.");
+        }
         let (exit, code) = match &error {
             ClientError::NotRunning => (Exit::NotRunning, "not_running"),
             ClientError::Refused(shape) => match shape.code.as_str() {

@@ -9,6 +9,8 @@ mod down;
 mod failure;
 pub mod hook;
 mod init;
+mod install;
+mod kept;
 mod log;
 mod login;
 mod new;
@@ -21,6 +23,7 @@ mod send;
 mod sessions;
 mod status;
 mod steer;
+mod token;
 mod up;
 mod waiting;
 mod watch;
@@ -31,8 +34,8 @@ pub use failure::Exit;
 use clap::Parser;
 use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
-use crate::{agents::demo, clock::Clock, config::Surroundings, hold, web::client::Client};
-use args::Init;
+use crate::{agents::demo, clock::Clock, config::Surroundings, confine, hold, web::client::Client};
+use args::{Init, Mcp};
 use failure::Failure;
 use out::Out;
 
@@ -73,6 +76,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 /// The hidden commands that sessions are made of. They print for programs and need no daemon.
 fn part_of_a_session(args: Args) -> Result<ExitCode, Box<Args>> {
     match args.command {
+        Command::Confine(confine) => Ok(confine::main(&confine)),
         Command::Hold { folder } => Ok(hold::run(folder).unwrap_or(ExitCode::FAILURE)),
         Command::Hook(hook) => {
             // It never fails its agent, whatever happens.
@@ -119,10 +123,13 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Pair { human } => pair::code(human, desk).await,
         Command::People => pair::people(desk).await,
         Command::Unpair { bridge, id } => pair::unpair(&bridge, &id, desk).await,
+        Command::Mcp(Mcp::Install(args)) => install::install(args, desk).await,
+        Command::Mcp(Mcp::Uninstall(args)) => install::uninstall(args, desk).await,
+        Command::Token(token) => token::run(token, desk).await,
         Command::New(args) => new::run(args, desk).await,
         Command::Send(args) => send::run(args, desk).await,
         Command::Stop { name } => steer::run(&name, "stop", desk).await,
-        Command::End { name } => steer::run(&name, "end", desk).await,
+        Command::End { name, tree } => steer::end(&name, tree, desk).await,
         Command::Kill { name } => steer::run(&name, "kill", desk).await,
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,
@@ -133,7 +140,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,
         Command::Completions { shell } => completions::print(shell),
-        Command::Hold { .. } | Command::Hook(_) | Command::DemoAgent(_) => {
+        Command::Hold { .. } | Command::Confine(_) | Command::Hook(_) | Command::DemoAgent(_) => {
             unreachable!("carried out before there was a desk")
         }
     }

@@ -4,9 +4,9 @@ use super::{Desk, args::New, failure::Failure};
 use crate::web::shapes::{NewSession, SessionShape};
 
 pub(super) async fn run(args: New, desk: &Desk) -> Result<(), Failure> {
-    let New { name, project, agent, title, prompt } = args;
+    let New { name, project, agent, title, isolated, prompt } = args;
     let prompt = (!prompt.is_empty()).then(|| prompt.join(" "));
-    let new = NewSession { name, title, project, agent, prompt };
+    let new = NewSession { name, title, project, agent, prompt, isolated };
     let made: SessionShape = desk.client.post("/sessions", &new).await?;
     desk.out.show(&made, |_, made| {
         let SessionShape { name, project, agent, .. } = made;

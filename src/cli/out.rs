@@ -53,6 +53,13 @@ impl Out {
         Self { format, colour, clock, to: Arc::new(Mutex::new(io::stdout())) }
     }
 
+    /// Words without colours, whatever the terminal of the tests is.
+    #[cfg(test)]
+    pub(super) fn plain(clock: Clock) -> Self {
+        let to = Arc::new(Mutex::new(io::sink()));
+        Self { format: Format::Words, colour: Colour::No, clock, to }
+    }
+
     pub(super) fn format(&self) -> Format {
         self.format
     }
@@ -78,6 +85,16 @@ impl Out {
                 Err(Failure::outside(format!("the output cannot be written: {error}")))
             }
             Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// What a person should know and a pipe should not get; not there for programs.
+    #[expect(clippy::print_stderr, reason = "beside what the command prints")]
+    pub(super) fn beside(&self, lines: &[String]) {
+        if self.format == Format::Words {
+            for line in lines {
+                eprintln!("{line}");
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use super::{
     pair::service_name,
     plain, sessions,
 };
-use crate::web::shapes::{BridgeShape, StatusShape};
+use crate::web::shapes::{BridgeShape, ProtectionShape, StatusShape};
 
 pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
     let status: StatusShape = desk.client.get("/status").await?;
@@ -22,6 +22,7 @@ fn words(out: &Out, status: &StatusShape) -> String {
     let mut parts =
         vec![waiting(out, status), sessions::words(out, &live, ended), out.ink(Ink::Dim, &about)];
     parts.extend(status.bridges.iter().map(|each| bridge(out, each)));
+    parts.push(protections(out, &status.protections));
     if status.pending_deliveries > 0 {
         parts.push(format!("{} undelivered so far", status.pending_deliveries));
     }
@@ -29,6 +30,22 @@ fn words(out: &Out, status: &StatusShape) -> String {
     let trouble = failed.chain(status.problems.iter().cloned());
     parts.extend(trouble.map(|text| out.ink(Ink::Bad, &plain::line(&text))));
     parts.join("\n")
+}
+
+/// What keeps agents from Vigie itself, and what does not.
+fn protections(out: &Out, all: &[ProtectionShape]) -> String {
+    let names = |holds: bool| {
+        let those = all.iter().filter(|each| each.holds == holds);
+        those.map(|each| each.name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (holding, missing) = (names(true), names(false));
+    let holding = if holding.is_empty() { "nothing" } else { &holding };
+    let words = out.ink(Ink::Dim, &format!("Closed to agents: {holding}"));
+    if missing.is_empty() {
+        return words;
+    }
+    let missing = format!("open: {missing}; `vigie doctor` says what to do");
+    format!("{words}; {}", out.ink(Ink::Wait, &missing))
 }
 
 /// `Telegram heard 8 s ago, 2 chats, 1 on the way`, or what is wrong with it.

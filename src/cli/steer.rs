@@ -7,7 +7,7 @@ use crate::{
     hold::client::kill_folder,
     web::{
         client::segment,
-        shapes::{Done, Folder},
+        shapes::{Done, EndSession, Folder},
     },
 };
 
@@ -20,6 +20,12 @@ pub(super) async fn run(name: &str, deed: &str, desk: &Desk) -> Result<(), Failu
     desk.out.show(&done, |_, done| plain::line(&done.words))
 }
 
+pub(super) async fn end(name: &str, tree: bool, desk: &Desk) -> Result<(), Failure> {
+    let path = format!("/sessions/{}/end", segment(name));
+    let done: Done = desk.client.post(&path, &EndSession { tree }).await?;
+    desk.out.show(&done, |_, done| plain::line(&done.words))
+}
+
 /// An agent that fills the disk can still be killed: its holder needs no row for that. The daemon
 /// reads what became of it when it can write again.
 async fn kill_here(name: &str, desk: &Desk) -> Result<Done, Failure> {
@@ -27,6 +33,8 @@ async fn kill_here(name: &str, desk: &Desk) -> Result<Done, Failure> {
     let folder: Folder = desk.client.get(&path).await?;
     kill_folder(Path::new(&folder.folder)).await.map_err(Failure::outside)?;
     Ok(Done {
-        words: format!("{name} is killed, with all it started. The disk takes nothing: make room."),
+        words: format!(
+            "{name} is killed, with all its processes. The disk takes nothing: make room."
+        ),
     })
 }

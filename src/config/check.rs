@@ -17,14 +17,14 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow, Text,
-        WebRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
+        Text, WebRow,
     },
     values,
 };
-use crate::agents::AgentKind;
+use crate::{agents::AgentKind, confine::Level};
 
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 12] = [
     "web",
     "human",
     "project",
@@ -35,6 +35,8 @@ const TABLES: [&str; 10] = [
     "phone",
     "telegram",
     "access",
+    "bounds",
+    "lord",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -73,6 +75,7 @@ impl Check<'_> {
     fn document(&mut self, document: DeTable<'_>) -> Config {
         let mut config = Config::defaults(self.around);
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
+        let mut lord: Option<Row<LordRow>> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -109,14 +112,23 @@ impl Check<'_> {
                     config.access =
                         self.one(value, "[access]", Self::access).unwrap_or(config.access);
                 }
+                "bounds" => {
+                    config.bounds =
+                        self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
+                }
+                "lord" => {
+                    let span = value.span();
+                    lord = self.row(value, "[lord]").map(|row| (span, row));
+                }
                 other => {
                     let hint = nearest(other, &TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
         }
-        // Last, whatever their place in the file: they name agents.
+        // Last, whatever their place in the file: they name agents, and the Lord a project as well.
         self.projects(projects, &mut config);
+        config.lord = lord.and_then(|(span, row)| self.lord(span, row, &mut config));
         config
     }
 
@@ -296,6 +308,11 @@ impl Check<'_> {
                 env: row.env.unwrap_or_default(),
                 permission_mode: self.permission_mode(row.permission_mode),
                 prompt_ends: row.prompt_ends.map(Spanned::into_inner),
+                confine: row
+                    .confine
+                    .and_then(|level| self.choice(&level, &LEVELS))
+                    .unwrap_or_default(),
+                hide: self.hidden(&row.hide.unwrap_or_default()),
             };
             agents.retain(|other| other.name != agent.name);
             agents.push(agent);
@@ -310,6 +327,19 @@ impl Check<'_> {
             self.add(text.span(), words, hint);
         }
         Some(text.into_inner())
+    }
+
+    fn hidden(&mut self, paths: &[Spanned<String>]) -> Vec<PathBuf> {
+        paths.iter().filter_map(|path| self.path(path)).collect()
+    }
+
+    fn path(&mut self, text: &Spanned<String>) -> Option<PathBuf> {
+        let path = self.around.expand(text.get_ref());
+        if path.is_none() {
+            let hint = "Write an absolute path, or one that begins with `~/`.".to_owned();
+            self.add(text.span(), format!("`{}` is not absolute", text.get_ref()), Some(hint));
+        }
+        path
     }
 
     /// A path, or a bare name to be found on PATH when it is started.
@@ -345,11 +375,7 @@ impl Check<'_> {
                 Some(agent) => self.agent(&agent, &mut config.agents),
                 None => self.usual_agent(),
             };
-            let expanded = self.around.expand(path.get_ref()).unwrap_or_else(|| {
-                let hint = "Write an absolute path, or one that begins with `~/`.".to_owned();
-                self.add(path.span(), format!("`{}` is not absolute", path.get_ref()), Some(hint));
-                path.get_ref().into()
-            });
+            let expanded = self.path(&path).unwrap_or_default();
             let worktree = row.worktree.and_then(|mode| self.choice(&mode, &WORKTREES));
             let worktree = worktree.unwrap_or(WorktreeMode::None);
             read.push(Project { name, path: expanded, agent, worktree });
@@ -360,7 +386,7 @@ impl Check<'_> {
     }
 
     /// An agent that is configured or built in; `claude` may be named before it is installed.
-    fn agent(&mut self, name: &Spanned<String>, agents: &mut Vec<Agent>) -> AgentName {
+    pub(super) fn agent(&mut self, name: &Spanned<String>, agents: &mut Vec<Agent>) -> AgentName {
         let word = name.get_ref().as_str();
         if !agents.iter().any(|agent| agent.name.as_str() == word) {
             if word == "claude" {
@@ -427,6 +453,9 @@ impl Check<'_> {
 const KINDS: [(&str, AgentKind); 3] =
     [("claude", AgentKind::Claude), ("shell", AgentKind::Shell), ("demo", AgentKind::Demo)];
 
+const LEVELS: [(&str, Level); 3] =
+    [("auto", Level::Auto), ("required", Level::Required), ("off", Level::Off)];
+
 const WORKTREES: [(&str, WorktreeMode); 2] =
     [("none", WorktreeMode::None), ("per-story", WorktreeMode::PerStory)];
 
@@ -439,13 +468,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, HumanRow},
+        super::rows::{AccessRow, BoundsRow, HumanRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 10] = [
+        let tables: [(&str, &[&str]); 12] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -456,6 +485,8 @@ mod tests {
             ("phone", keys::of::<PhoneRow>()),
             ("telegram", keys::of::<TelegramRow>()),
             ("access", keys::of::<AccessRow>()),
+            ("bounds", keys::of::<BoundsRow>()),
+            ("lord", keys::of::<LordRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

@@ -12,7 +12,7 @@ use super::{
     Access, Agent, Bounds, Config, Gates, Human, Language, LongAnswers, OnOff, Phone, Project,
     Recording, Role, Routing, Strangers, Surroundings, Telegram, Web, WorktreeMode,
 };
-use crate::agents::AgentKind;
+use crate::{agents::AgentKind, confine::Level};
 
 /// Stands in bookmarks, tunnels and firewall rules, so it stays.
 const PORT: u16 = 7285;
@@ -91,5 +91,7 @@ pub(super) fn agent(name: &str, kind: AgentKind, program: PathBuf) -> Agent {
         env: BTreeMap::new(),
         permission_mode: None,
         prompt_ends: None,
+        confine: Level::Auto,
+        hide: Vec::new(),
     }
 }

@@ -1,9 +1,11 @@
 //! TOML → checked [`Config`]. Nothing behind this module checks a setting again.
 
 mod access;
+mod bounds;
 mod check;
 mod defaults;
 mod keys;
+mod lord;
 mod paths;
 mod problem;
 mod rows;
@@ -20,7 +22,7 @@ pub use vigie_core::{
 use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
 use vigie_core::id::{AgentName, HumanId, ProjectName};
 
-use crate::agents::AgentKind;
+use crate::{agents::AgentKind, confine::Level};
 
 /// Everything a person can set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,6 +116,9 @@ pub struct Agent {
     pub env: BTreeMap<String, String>,
     pub permission_mode: Option<String>,
     pub prompt_ends: Option<String>,
+    pub confine: Level,
+    /// Besides Vigie's own: folders and files that are not there for it.
+    pub hide: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

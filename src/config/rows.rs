@@ -46,6 +46,8 @@ pub(super) struct AgentRow {
     pub env: Option<BTreeMap<String, String>>,
     pub permission_mode: Text,
     pub prompt_ends: Text,
+    pub confine: Text,
+    pub hide: Option<Vec<Spanned<String>>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -86,4 +88,28 @@ pub(super) struct TelegramRow {
 #[serde(deny_unknown_fields)]
 pub(super) struct AccessRow {
     pub strangers: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BoundsRow {
+    pub depth: Option<Spanned<i64>>,
+    pub children: Option<Spanned<i64>>,
+    pub live: Option<Spanned<i64>>,
+    pub starts_a_minute: Option<Spanned<i64>>,
+    pub tree_usd: Option<Spanned<f64>>,
+    pub tree_tokens: Option<Spanned<i64>>,
+    pub start_usd: Option<Spanned<f64>>,
+    pub start_tokens: Option<Spanned<i64>>,
+    pub max_load: Option<Spanned<f64>>,
+    pub min_free_memory: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LordRow {
+    pub enabled: Option<bool>,
+    pub name: Text,
+    pub project: Text,
+    pub agent: Text,
 }

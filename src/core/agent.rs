@@ -44,6 +44,9 @@ pub enum OrderKind {
 pub enum PromptForm {
     /// A person's words: whatever they begin with, they are text.
     Text,
+    /// Words of another session or a program, with what says so before them: text as well, and no
+    /// person's.
+    Others,
     /// One of the agent's own slash commands, meant as such.
     Command,
 }

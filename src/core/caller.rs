@@ -2,7 +2,11 @@
 //! in a request can say otherwise, and nothing in here answers a gate or changes who may do what.
 
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, fmt};
+use sha2::{Digest, Sha256};
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Write as _},
+};
 
 use crate::{
     Timestamp,
@@ -21,6 +25,17 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TokenHash(pub String);
+
+impl TokenHash {
+    /// Tokens are random, so nothing slower is needed.
+    pub fn of(token: &str) -> Self {
+        let mut hex = String::with_capacity(64);
+        for byte in Sha256::digest(token.as_bytes()) {
+            let _ = write!(hex, "{byte:02x}"); // a String takes everything
+        }
+        Self(hex)
+    }
+}
 
 /// Who a token speaks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -212,6 +227,29 @@ pub enum AgentCommand {
         about: String,
     },
     Usage,
+}
+
+impl AgentCommand {
+    /// What a client's token must be good for; `None`: any will do.
+    pub fn scope(&self) -> Option<TokenScope> {
+        match self {
+            Self::Projects
+            | Self::Sessions(_)
+            | Self::Session { .. }
+            | Self::Wait { .. }
+            | Self::Look { .. }
+            | Self::Cancel { .. }
+            | Self::Usage => Some(TokenScope::Read),
+            Self::Start(_) | Self::Stop { .. } => Some(TokenScope::Sessions),
+            Self::Send(_) | Self::Read { .. } | Self::Acknowledge { .. } => Some(TokenScope::Mail),
+            // But for the first, sessions alone can, and they have every scope.
+            Self::Whoami
+            | Self::SetSummary { .. }
+            | Self::AskHuman(_)
+            | Self::Notify { .. }
+            | Self::SendFile { .. } => None,
+        }
+    }
 }
 
 /// Which sessions are listed; those that are isolated never are, but for whoever started them.
@@ -434,6 +472,8 @@ pub struct ProjectView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerView {
     pub id: SessionId,
+    /// The present start of its program.
+    pub run: u32,
     pub name: SessionName,
     pub title: String,
     pub project: ProjectName,
@@ -562,24 +602,52 @@ pub enum AgentRefusal {
     NoTicket(TicketId),
     #[error("only a session can {0}")]
     OnlySessions(&'static str),
+    #[error("this token is not good for that: it lacks `{0}`")]
+    NoScope(TokenScope),
+    #[error("`{agent}` runs whatever is typed into it, so only a person starts it")]
+    NotByAgents { agent: AgentName, others: Vec<AgentName> },
+    #[error("{open} {what} of yours are open, and more are not")]
+    TooMany { what: &'static str, open: usize },
+    #[error("{0}")]
+    BadQuestion(String),
 }
 
 impl AgentRefusal {
     /// What to do next.
     pub fn hint(&self) -> Option<String> {
         match self {
+            // The rest of these hints is for whoever sits at the desk.
+            Self::Same(Refusal::StillLive { .. }) => {
+                Some("Write to it with send_message, or choose another name.".into())
+            }
+            Self::Same(Refusal::NoSession { near, .. }) if near.is_empty() => {
+                Some("list_sessions shows those you can see.".into())
+            }
+            Self::Same(Refusal::NotLive { .. }) => Some("Only a person resumes it.".into()),
             Self::Same(refusal) => refusal.hint(),
             Self::TokenOver { .. } => {
                 Some("Its session has ended; whoever wants to go on resumes that.".into())
             }
             Self::Bound { chain, .. } => Some(format!(
-                "You are at: {}. Only the person changes this, in the configuration under [bounds]; do the work yourself, or ask with ask_human.",
+                "You are at: {}. Only the person changes this, in the configuration under [bounds]. Do the work yourself, come back to it later, or ask with ask_human.",
                 chain.join(" > ")
             )),
             Self::NotYours { .. } => Some("You may stop what you started, and what that started. Ask its session with send_message, or the person with ask_human.".into()),
             Self::Mail(not_sent) => not_sent.hint(),
             Self::NoTicket(_) => Some("A ticket belongs to whoever got it.".into()),
             Self::OnlySessions(_) => Some("You are with a person already: ask them there.".into()),
+            Self::NoScope(_) => {
+                Some("A person makes another with `vigie token create`, and says what for.".into())
+            }
+            Self::NotByAgents { others, .. } if others.is_empty() => None,
+            Self::NotByAgents { others, .. } => {
+                let others: Vec<_> = others.iter().map(AgentName::as_str).collect();
+                Some(format!("Agents you can start: {}.", others.join(", ")))
+            }
+            Self::TooMany { .. } => {
+                Some("Come back for those, or cancel what you no longer need.".into())
+            }
+            Self::BadQuestion(_) => None,
         }
     }
 
@@ -595,5 +663,17 @@ impl AgentRefusal {
 impl fmt::Display for TokenScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TokenHash;
+
+    /// FIPS 180-2, appendix B.1.
+    #[test]
+    fn a_token_is_known_by_its_sha_256() {
+        let hash = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(TokenHash::of("abc").0, hash);
     }
 }

@@ -131,6 +131,10 @@ pub struct SessionView {
     pub session: Session,
     pub open_gates: Vec<(GateId, GateCode)>,
     pub queued: usize,
+    /// Messages of other sessions that it has not read.
+    pub unread_mail: usize,
+    /// What the agent or program is called that started it; `None`: a person did.
+    pub started_by: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

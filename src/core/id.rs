@@ -31,6 +31,12 @@ macro_rules! id {
                 let ms = u64::try_from(at.timestamp_millis()).unwrap_or_default();
                 Self(Ulid::from_parts(ms, random))
             }
+
+            /// When it was made, to the millisecond.
+            pub fn made(self) -> Timestamp {
+                let ms = i64::try_from(self.0.timestamp_ms()).unwrap_or(i64::MAX);
+                Timestamp::from_timestamp_millis(ms).unwrap_or(Timestamp::MAX_UTC)
+            }
         }
 
         impl fmt::Display for $name {

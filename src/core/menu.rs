@@ -53,8 +53,8 @@ pub const MENU: [MenuEntry; 16] = [
     entry("resume", "Go on with an ended session", "Reprendre une session terminée"),
     entry(
         "kill",
-        "End a session at once, with all it started",
-        "Tuer une session et tout ce qu'elle a lancé",
+        "End a session at once, with all its processes",
+        "Tuer une session et tous ses processus",
     ),
     entry("help", "How to write to sessions", "Comment écrire aux sessions"),
 ];

@@ -25,7 +25,7 @@ pub struct Session {
     pub created: Timestamp,
     pub life: Life,
     /// Somebody wants it to end; told to its holder until it has.
-    pub ending: Option<Ending>,
+    pub ending: Option<Box<Ending>>,
     /// An interrupt was ordered and has not shown any effect.
     pub interrupting: Option<Order>,
     /// Its program was ordered to start and has not said that it runs.
@@ -36,6 +36,9 @@ pub struct Session {
     pub conversation: Option<String>,
     /// The last report that is written down.
     pub last_seq: u64,
+    /// When that came.
+    #[serde(default)]
+    pub heard: Option<Timestamp>,
     pub turn: Option<Turn>,
     /// The agent's last words, shortened, for lists.
     pub last_words: Option<String>,
@@ -58,6 +61,13 @@ pub struct Session {
     pub stirred: Stirred,
 }
 
+impl Session {
+    /// Whether there is a turn that an interrupt would stop.
+    pub fn is_in_a_turn(&self) -> bool {
+        self.turn.is_some() || matches!(self.life, Life::Working { .. })
+    }
+}
+
 /// What a session is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -76,13 +86,28 @@ pub struct Spawn {
     pub root: Principal,
     /// Generations below what a person started.
     pub depth: u32,
-    /// What was set aside for it; past that its turn is stopped.
+    /// What was set aside for it; past that its turn is stopped …
     pub micro_usd: u64,
     pub tokens: u64,
+    /// … and how often a person set aside as much again.
+    #[serde(default)]
+    pub renewed: u32,
     /// The starter's own key.
     pub key: Option<String>,
-    /// It went past what was set aside, and that was said.
+    /// It went past what was set aside, and that was said: nothing stirs it any more until a person
+    /// writes to it.
     pub over_budget: bool,
+}
+
+impl Spawn {
+    /// All that is set aside for it.
+    pub fn reserve(&self) -> Amount {
+        let times = u64::from(self.renewed) + 1;
+        Amount {
+            micro_usd: self.micro_usd.saturating_mul(times),
+            tokens: self.tokens.saturating_mul(times),
+        }
+    }
 }
 
 /// What an agent says it is doing.
@@ -116,8 +141,16 @@ impl Stirred {
 /// An order to end, kept until the program is gone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    pub by: HumanId,
+    pub by: EndedBy,
     pub order: Order,
+}
+
+/// Who wants a session to end. A person is written as before agents could: by their name alone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum EndedBy {
+    Human(HumanId),
+    Agent(Principal),
 }
 
 /// With which conversation a program is started.
@@ -147,7 +180,51 @@ pub struct Spent {
     pub run_output_tokens: u64,
 }
 
+/// Money in millionths of a dollar, and tokens of both directions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    pub micro_usd: u64,
+    pub tokens: u64,
+}
+
+impl Amount {
+    /// The larger of each.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            micro_usd: self.micro_usd.max(other.micro_usd),
+            tokens: self.tokens.max(other.tokens),
+        }
+    }
+
+    /// Whether neither is more than in `limit`.
+    pub fn is_within(self, limit: Self) -> bool {
+        self.micro_usd <= limit.micro_usd && self.tokens <= limit.tokens
+    }
+}
+
+impl std::ops::Add for Amount {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self {
+            micro_usd: self.micro_usd.saturating_add(other.micro_usd),
+            tokens: self.tokens.saturating_add(other.tokens),
+        }
+    }
+}
+
+impl std::iter::Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(amounts: I) -> Self {
+        amounts.fold(Self::default(), |sum, amount| sum + amount)
+    }
+}
+
 impl Spent {
+    pub fn amount(&self) -> Amount {
+        let tokens = self.input_tokens.saturating_add(self.output_tokens);
+        Amount { micro_usd: self.micro_usd, tokens }
+    }
+
     /// Takes over the running total of the present run.
     pub fn update(&mut self, micro_usd: u64, input: u64, output: u64) {
         self.micro_usd += micro_usd.saturating_sub(self.run_micro_usd);
@@ -167,6 +244,9 @@ impl Spent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     pub id: Option<TurnId>,
+    /// Whose words it answers; `None`: nobody's, or those of other agents.
+    #[serde(default)]
+    pub by: Option<HumanId>,
     pub since: Timestamp,
     pub lines: Vec<String>,
     /// The progress messages, one a chat.
@@ -210,6 +290,8 @@ pub enum Life {
 pub enum Ended {
     /// By `/end` or `/kill`.
     By { human: HumanId },
+    /// By an agent above it: a session's name, or a client's.
+    ByAgent { name: String },
     /// The program left by itself, without an error.
     Itself,
 }

@@ -85,6 +85,17 @@ pub struct Lord {
     pub agent: AgentName,
 }
 
+/// How the Lord is kept alive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LordWatch {
+    /// It is started again when it is gone; `tries`: when that was done lately.
+    On { tries: Vec<Timestamp> },
+    /// Another session has its name, which the people know.
+    NameTaken,
+    /// It failed too often, which the people know.
+    Off,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorktreeRule {
@@ -285,7 +296,7 @@ const RECENT_KEYS: usize = 4096;
 /// Gates that are known by code and say who decided; older ones stand in the database.
 const REMEMBERED: usize = 4000;
 
-/// Tickets that can still be asked about; ids sort by age, and the oldest is forgotten first.
+/// Tickets that can still be asked about; ids sort by age.
 const TICKETS: usize = 4000;
 
 /// Messages of ours remembered beside the database; far more than a group commit holds.
@@ -315,8 +326,8 @@ pub struct State {
     pub mails: BTreeMap<u64, Mail>,
     pub tickets: BTreeMap<TicketId, Ticket>,
     pub tokens: BTreeMap<TokenId, TokenRow>,
-    /// When agents started sessions lately.
-    pub starts: VecDeque<Timestamp>,
+    /// Whether the Lord is kept alive. It ends with us: a start begins anew.
+    pub lord_watch: LordWatch,
     pub mail_lately: Lately,
     pub pairings: Vec<Pairing>,
     pub strangers: BTreeMap<(BridgeName, String), Stranger>,
@@ -372,7 +383,7 @@ impl State {
             mails: BTreeMap::new(),
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
-            starts: VecDeque::new(),
+            lord_watch: LordWatch::On { tries: Vec::new() },
             mail_lately: Lately::default(),
             pairings: Vec::new(),
             strangers: BTreeMap::new(),
@@ -457,9 +468,7 @@ impl State {
             }
             Row::Ticket(ticket) => {
                 self.tickets.insert(ticket.id, ticket.clone());
-                if self.tickets.len() > TICKETS {
-                    self.tickets.pop_first();
-                }
+                self.forget_old_tickets();
             }
             Row::Token(token) => {
                 self.tokens.insert(token.id, token.clone());
@@ -477,6 +486,18 @@ impl State {
             };
             let oldest = self.gates.values().find(settled).map(|gate| gate.id);
             oldest.and_then(|id| self.gates.remove(&id));
+        }
+    }
+
+    /// The oldest that is over goes first, so that nobody's wait is lost over another's many.
+    fn forget_old_tickets(&mut self) {
+        if self.tickets.len() > TICKETS {
+            let over = self.tickets.values().find(|ticket| ticket.over.is_some());
+            let oldest = over.map(|ticket| ticket.id);
+            match oldest {
+                Some(id) => drop(self.tickets.remove(&id)),
+                None => drop(self.tickets.pop_first()),
+            }
         }
     }
 
@@ -676,6 +697,20 @@ impl State {
         const OFF: Limits = Limits::of_text(TextUnit::Utf16, 1000, 0, 1);
         let room = self.chat_of(bridge, chat).map_or(Room::Group, |chat| chat.room);
         self.rules.limits.get(&(bridge.clone(), room)).copied().unwrap_or(OFF)
+    }
+
+    /// As lists and messages call whoever a token speaks for.
+    pub fn principal_name(&self, principal: &Principal) -> String {
+        match principal {
+            Principal::Session { session } => {
+                let known = self.sessions.get(session);
+                known.map_or_else(|| session.to_string(), |session| session.name.to_string())
+            }
+            Principal::Client { token } => {
+                let known = self.tokens.get(token);
+                known.map_or_else(|| token.to_string(), |token| token.name.clone())
+            }
+        }
     }
 
     pub fn name_of(&self, human: &HumanId) -> String {

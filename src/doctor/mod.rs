@@ -1,5 +1,6 @@
 //! `vigie doctor`: looks at everything that Vigie leans on, and says what to do where it gives.
 
+mod confinement;
 mod daemon;
 mod files;
 mod programs;
@@ -61,6 +62,7 @@ pub async fn examine(around: &Surroundings, named: Named) -> Vec<Finding> {
     findings.push(system::open_files());
     findings.push(system::hooks().await);
     findings.extend(system::proxy());
+    findings.extend(confinement::look(&around.data).await);
     findings.extend(programs::agents(&config).await);
     findings.extend(programs::projects(&config).await);
     findings

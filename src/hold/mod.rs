@@ -8,6 +8,7 @@ pub(crate) mod clock;
 mod environment;
 mod hooks;
 mod journal;
+mod namespace;
 mod orders;
 mod process;
 pub mod protocol;
@@ -16,7 +17,9 @@ mod record;
 mod server;
 mod session;
 mod sorter;
+mod start;
 mod terminal;
+mod token;
 mod tree;
 mod view;
 

@@ -79,6 +79,9 @@ fn hold(folder: &Path) -> Result<(), HoldError> {
     }
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_child_subreaper(true).map_err(|error| system("adopt orphans", error))?;
+    // Our memory, environment and files are nobody's business: the agent runs as the same user.
+    #[cfg(target_os = "linux")]
+    nix::sys::prctl::set_dumpable(false).map_err(|error| system("close its memory", error))?;
 
     let _lock = lock(&folder)?;
     let spec = fs::read(folder.join(SPEC)).map_err(unusable)?;

@@ -24,6 +24,8 @@ use super::{
     pty::Pty,
     record::Recording,
     server::{self, Server},
+    start,
+    token::Token,
     tree::{self, Killed, Undertaker},
 };
 use crate::agents::{self, AgentIo, AgentKind, Desk, Reporter, Spec};
@@ -54,19 +56,24 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         .await
         .map_err(|source| HoldError::Listen { what: "the agent's hooks", source })?;
     let (address, hook_calls, serve_hooks) = hooks.split();
-    let env = environment::of_program(&spec);
-    let command = agents::command_line(spec.kind, &spec, folder, &address, env)
-        .map_err(|source| HoldError::Agent { source })?;
+    let own = start::agent_folder(folder)
+        .map_err(|source| HoldError::Folder { folder: folder.to_owned(), source })?;
     let signals = Signals::listen()?;
     let recording = Recording::start(folder, &spec)
         .map_err(|source| HoldError::System { what: "record the session", source })?;
-    let pty = Arc::new(Pty::spawn(&spec, &command, recording)?);
-    let (events, written) = journal.start().map_err(ours)?;
+    let (events, mut written) = journal.start().map_err(ours)?;
     let reports = Reporter::new(events);
+    let mut env = environment::of_program(&spec);
+    if let Some(url) = &spec.mcp_url {
+        env.extend(give_token(url, &reports, &mut written).await?);
+    }
     if torn > 0 {
         let what = format!("the last report before a crash was torn ({torn} bytes) and is dropped");
         reports.report(AgentEvent::Degraded { what }).await;
     }
+    let command = agents::command_line(spec.kind, &spec, &own, &address, env)
+        .map_err(|source| HoldError::Agent { source })?;
+    let pty = Arc::new(start::start(folder, &spec, command, recording).await?);
 
     let (last_key, desk) = watch::channel(None);
     let (exit, exited) = watch::channel(None);
@@ -112,6 +119,22 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
     };
     session.run(orders, signals, ending.run(adapter_gone, server_left)).await;
     Ok(())
+}
+
+/// A token for the program, as its environment. Its hash is written down before the program starts,
+/// so that the daemon knows the token as soon as anybody can use it.
+async fn give_token(
+    url: &str,
+    reports: &Reporter,
+    written: &mut watch::Receiver<Written>,
+) -> Result<[(String, String); 2], HoldError> {
+    let token = Token::mint()
+        .map_err(|source| HoldError::System { what: "make the program's token", source })?;
+    let before = written.borrow_and_update().bytes;
+    reports.report(AgentEvent::Token { hash: token.hash() }).await;
+    // A journal that never writes again is a process that ends.
+    let _ = written.wait_for(|written| written.bytes > before).await;
+    Ok(token.environment(url))
 }
 
 /// Who holds this session: for people and for `doctor`; nothing decides by it.

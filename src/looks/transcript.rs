@@ -141,6 +141,7 @@ fn head(spec: &Spec, about: &str, left_out: Option<&str>) -> String {
 fn speaker_of(what: &What) -> Option<&'static str> {
     match what {
         What::Person { .. } => Some("Person"),
+        What::Mail { .. } => Some("Others"),
         What::Agent { .. } | What::Tool { .. } => Some("Agent"),
         What::Note { .. } | What::Subagent { .. } => None,
     }
@@ -148,7 +149,7 @@ fn speaker_of(what: &What) -> Option<&'static str> {
 
 fn part(said: &Said) -> String {
     match &said.what {
-        What::Person { text } | What::Agent { text } => body(&visible(text)),
+        What::Person { text } | What::Mail { text } | What::Agent { text } => body(&visible(text)),
         What::Tool { line } => format!("- {}\n\n", code(&visible(line))),
         What::Note { line } => format!("- *Note:* {}\n\n", code(&visible(line))),
         What::Subagent { lines } => {

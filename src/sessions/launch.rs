@@ -1,6 +1,9 @@
 //! Starts a session's program: its folder, its worktree, its holder.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 use tracing::warn;
 use vigie_core::{
     decide::Event,
@@ -8,10 +11,14 @@ use vigie_core::{
     session::{Launch, Session},
 };
 
-use super::{Ground, WorktreeError, worktree};
+use super::{
+    Ground, WorktreeError,
+    confined::{NotConfined, WORKTREES},
+    worktree,
+};
 use crate::{
     agents::{Conversation, Size, Spec},
-    config::WorktreeMode,
+    config::{Agent, Project, WorktreeMode},
     hold::client::{self, LinkError},
     hub::Hub,
 };
@@ -29,6 +36,8 @@ pub(super) struct Plan {
 pub(super) enum LaunchError {
     #[error("no agent is called `{0}` any more; the configuration has changed")]
     NoAgent(AgentName),
+    #[error(transparent)]
+    NotConfined(#[from] NotConfined),
     #[error("its folder {} does not exist", .0.display())]
     NoFolder(PathBuf),
     #[error(transparent)]
@@ -50,7 +59,7 @@ impl Plan {
         if !cwd.is_dir() {
             return Err(LaunchError::NoFolder(cwd));
         }
-        let spec = self.spec()?;
+        let spec = self.spec(self.ground.mcp_url().await)?;
         match client::spawn(&self.ground.binary, folder, &spec).await {
             // Another start of ours got there first: its holder is the session's.
             Err(_) if client::alive(folder) => Ok(()),
@@ -69,15 +78,20 @@ impl Plan {
     }
 
     async fn prepare_folder(&mut self, hub: &Hub) -> Result<(), LaunchError> {
-        let project = self.ground.config.projects.iter().find(|p| p.name == self.session.project);
-        let Some(project) = project.filter(|p| p.worktree == WorktreeMode::PerStory) else {
-            return Ok(());
-        };
+        let project = self.project().filter(|p| p.worktree == WorktreeMode::PerStory);
+        let Some(project) = project else { return Ok(()) };
         if let Some(made) = &self.session.worktree {
             return worktree::still_there(Path::new(&made.path)).map_err(LaunchError::from);
         }
-        let root = self.ground.data.join("worktrees").join(project.name.as_str());
-        let made = worktree::make(&project.path, &root, &self.session.name).await?;
+        let root = self.ground.data.join(WORKTREES).join(project.name.as_str());
+        fs::create_dir_all(&root).map_err(|_| LaunchError::NoFolder(root.clone()))?;
+        // Git runs what the repository says, and that is what agents wrote.
+        let git = worktree::Git {
+            binary: &self.ground.binary,
+            repository: &project.path,
+            confinement: self.ground.confinement(self.agent()?, &[&root, &project.path])?,
+        };
+        let made = git.make(&root, &self.session.name).await?;
         self.session.cwd = made.path.to_string_lossy().into_owned();
         let event = Event::Prepared {
             session: self.session.id,
@@ -89,10 +103,22 @@ impl Plan {
         Ok(())
     }
 
-    fn spec(&self) -> Result<Spec, LaunchError> {
+    fn project(&self) -> Option<&Project> {
+        self.ground.config.projects.iter().find(|p| p.name == self.session.project)
+    }
+
+    fn agent(&self) -> Result<&Agent, LaunchError> {
+        let agent = self.ground.config.agents.iter().find(|a| a.name == self.session.agent);
+        agent.ok_or_else(|| LaunchError::NoAgent(self.session.agent.clone()))
+    }
+
+    fn spec(&self, mcp_url: String) -> Result<Spec, LaunchError> {
         let session = &self.session;
-        let agent = self.ground.config.agents.iter().find(|a| a.name == session.agent);
-        let agent = agent.ok_or_else(|| LaunchError::NoAgent(session.agent.clone()))?;
+        let agent = self.agent()?;
+        let cwd = PathBuf::from(&session.cwd);
+        let project = self.project().map(|project| project.path.as_path());
+        let folders: Vec<&Path> = project.into_iter().chain([cwd.as_path()]).collect();
+        let confinement = self.ground.confinement(agent, &folders)?;
         let conversation = match self.how.clone() {
             Launch::New { conversation: id } => Conversation::New { id },
             Launch::Resume { conversation: id } => Conversation::Resume { id },
@@ -104,14 +130,17 @@ impl Plan {
             program: agent.program.clone(),
             args: agent.args.clone(),
             env: agent.env.clone(),
-            cwd: PathBuf::from(&session.cwd),
+            cwd,
             size: SIZE,
             permission_mode: agent.permission_mode.clone(),
             conversation,
             first_seq: session.last_seq + 1,
-            shared: self.ground.shared(session.id),
+            shared: self.ground.memory(session.id),
             recording_limit: self.ground.config.recording.limit,
             prompt_ends: agent.prompt_ends.clone(),
+            mcp_url: Some(mcp_url),
+            role: session.role,
+            confinement,
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The daemon's side of sessions: makes their folders, starts their holders, stays connected to
 //! them, and carries orders down and reports up. Decides nothing.
 
+mod confined;
 mod launch;
 mod link;
 mod look;
@@ -9,8 +10,13 @@ mod worktree;
 pub use look::tidy;
 pub use worktree::WorktreeError;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc};
-use tokio::sync::mpsc;
+use std::{
+    collections::HashMap,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
+use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use vigie_core::{
@@ -19,7 +25,7 @@ use vigie_core::{
     session::{Launch, Session},
 };
 
-use crate::{config::Config, hub::Hub, tasks::Tasks};
+use crate::{config::Config, confine::Lacking, hub::Hub, tasks::Tasks};
 
 /// Orders and acknowledgements that may wait for one holder. Prompts come one at a time; a person
 /// cannot tap this fast.
@@ -33,12 +39,23 @@ pub struct Ground {
     pub data: PathBuf,
     /// Our own binary, which is also the holder's.
     pub binary: PathBuf,
+    /// Where agents reach us, once we listen.
+    pub address: watch::Receiver<Option<SocketAddr>>,
+    /// What confines no session here.
+    pub lacking: Arc<[Lacking]>,
+    /// What no agent sees: Vigie's folders and files, the data folder among them.
+    pub hidden: Vec<PathBuf>,
 }
 
 impl Ground {
     /// What all starts of a session share.
     pub fn shared(&self, session: SessionId) -> PathBuf {
         self.data.join("sessions").join(session.to_string())
+    }
+
+    /// What an agent of ours remembers of a session over its starts.
+    fn memory(&self, session: SessionId) -> PathBuf {
+        self.shared(session).join("memory")
     }
 
     /// Where files lie that are about to be sent.
@@ -50,6 +67,27 @@ impl Ground {
     pub fn folder(&self, session: SessionId, run: u32) -> PathBuf {
         self.shared(session).join(run.to_string())
     }
+
+    /// Where agents find our tools. A daemon that never listens starts nothing: the next one
+    /// repeats its launches.
+    async fn mcp_url(&self) -> String {
+        let mut address = self.address.clone();
+        match address.wait_for(Option::is_some).await.map(|address| *address) {
+            Ok(Some(address)) => format!("http://{}/mcp", from_here(address)),
+            Ok(None) | Err(_) => std::future::pending().await,
+        }
+    }
+}
+
+/// Whoever listens everywhere listens on this machine too.
+fn from_here(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
 }
 
 /// All links to holders. Owned by the effects' task, which must not wait.
@@ -136,6 +174,23 @@ impl Sessions {
         };
         if let Err(mpsc::error::TrySendError::Full(_)) = handle.to_holder.try_send(what) {
             warn!(%session, "a holder does not take its orders; they are told again when it answers");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::from_here;
+
+    #[test]
+    fn agents_reach_us_over_an_address_that_can_be_called() {
+        for (listening, called) in [
+            ("127.0.0.1:7285", "127.0.0.1:7285"),
+            ("0.0.0.0:7285", "127.0.0.1:7285"),
+            ("[::]:7285", "[::1]:7285"),
+            ("192.0.2.7:80", "192.0.2.7:80"),
+        ] {
+            assert_eq!(from_here(listening.parse().unwrap()).to_string(), called);
         }
     }
 }

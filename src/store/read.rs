@@ -1,6 +1,6 @@
 //! What is read back: everything at a start, and single facts while running.
 
-use chrono::DateTime;
+use chrono::{DateTime, TimeDelta};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::{Serialize, de::DeserializeOwned};
 use std::collections::BTreeMap;
@@ -13,8 +13,11 @@ use vigie_core::{
 
 use super::StoreError;
 
-/// Ended sessions and settled gates that are still known by name or code after a start.
+/// Ended sessions, settled gates and tickets that are still known after a start.
 const REMEMBERED: u32 = 1000;
+
+/// Ended sessions of this time are known whatever their number: what they cost still counts.
+const COUNTED: TimeDelta = TimeDelta::days(1);
 
 /// Sent messages that can still be edited after a start.
 const EDITABLE: u32 = 10_000;
@@ -41,7 +44,8 @@ pub(super) fn newest(db: &Connection) -> Result<u64, StoreError> {
 pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     let mut found = Found::default();
     let recent = "ORDER BY id DESC LIMIT";
-    rows(db, &mut found, "session", &format!("SELECT id, body FROM session WHERE live = 1
+    let counted = last_counted(db)?;
+    rows(db, &mut found, "session", &format!("SELECT id, body FROM session WHERE live = 1 OR id >= '{counted}'
         UNION SELECT id, body FROM (SELECT id, body FROM session WHERE live = 0 {recent} {REMEMBERED}) ORDER BY id"), Row::Session)?;
     rows(
         db,
@@ -82,7 +86,9 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
         &mut found,
         "ticket",
         &format!(
-            "SELECT id, body FROM (SELECT id, body FROM ticket {recent} {REMEMBERED}) ORDER BY id"
+            "SELECT id, body FROM (SELECT id, body FROM ticket {recent} {REMEMBERED})
+             UNION SELECT id, body FROM (SELECT id, body FROM ticket
+                WHERE json_extract(body, '$.over') IS NULL {recent} {REMEMBERED}) ORDER BY id"
         ),
         Row::Ticket,
     )?;
@@ -96,6 +102,16 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     found.next_mail =
         db.query_row("SELECT coalesce(max(number), 0) + 1 FROM mail", [], |row| row.get(0))?;
     Ok(found)
+}
+
+/// The oldest id that still counts, by the newest there is: a start needs no clock for that.
+fn last_counted(db: &Connection) -> Result<String, StoreError> {
+    let newest: Option<String> =
+        db.query_row("SELECT max(id) FROM session", [], |row| row.get(0))?;
+    let newest = newest.and_then(|id| id.parse::<SessionId>().ok());
+    // After every id, where there is none.
+    let none = || "~".to_owned();
+    Ok(newest.map_or_else(none, |id| SessionId::from_parts(id.made() - COUNTED, 0).to_string()))
 }
 
 /// The last answer of a session.

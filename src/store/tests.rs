@@ -1,10 +1,12 @@
 use chrono::DateTime;
 use rusqlite::Connection;
+use serde_json::json;
 use tempfile::TempDir;
 use vigie_core::{
     agent::PromptForm,
     bridge::{Heard, HeardKind, Place, Room, TextOrigin},
-    id::{BridgeName, ChatId, HeardId, HumanId, MessageId, PromptId, SessionId},
+    caller::{Over, Principal, Ticket, Until, Wanted},
+    id::{BridgeName, ChatId, HeardId, HumanId, MessageId, PromptId, SessionId, TicketId},
     prompt::{Prompt, PromptState},
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
 };
@@ -31,6 +33,34 @@ fn prompt(number: u64, text: &str) -> Prompt {
         message: None,
         state: PromptState::Queued,
     }
+}
+
+fn session(at: vigie_core::Timestamp, random: u128, live: bool) -> Row {
+    let life = if live {
+        json!({ "life": "idle", "since": at })
+    } else {
+        json!({ "life": "ended", "at": at, "how": { "how": "itself" } })
+    };
+    let session = json!({
+        "id": SessionId::from_parts(at, random), "name": format!("PD-{random}"), "title": "",
+        "project": "quay", "agent": "demo", "cwd": "/", "worktree": null, "created": at,
+        "life": life, "ending": null, "interrupting": null, "launching": null, "run": 1,
+        "conversation": null, "last_seq": 0, "turn": null, "last_words": null,
+        "spent": { "micro_usd": 0, "input_tokens": 0, "output_tokens": 0, "run_micro_usd": 0,
+            "run_input_tokens": 0, "run_output_tokens": 0 },
+    });
+    Row::Session(serde_json::from_value(session).unwrap())
+}
+
+fn ticket(random: u128, over: Option<Over>) -> Row {
+    let session = SessionId::from_parts(now(), 1);
+    Row::Ticket(Ticket {
+        id: TicketId::from_parts(now(), random),
+        by: Principal::Session { session },
+        what: Wanted::Sessions { sessions: vec![session], until: Until::Idle },
+        made: now(),
+        over,
+    })
 }
 
 fn entry(kind: &str) -> Row {
@@ -172,4 +202,35 @@ fn only_its_owner_reads_the_database() {
         let file = file.unwrap();
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
     }
+}
+
+#[tokio::test]
+async fn what_still_counts_is_found_however_much_came_after_it() {
+    let home = TempDir::new().unwrap();
+    let store = Store::open(home.path()).unwrap();
+    let day = chrono::TimeDelta::days(1);
+    let old = session(now() - day - chrono::TimeDelta::seconds(1), 1, false);
+    let lives = session(now() - day * 9, 2, true);
+    let counts = session(now() - day, 3, false);
+    let waits = ticket(1, None);
+    let mut all = vec![
+        old.clone(),
+        lives.clone(),
+        counts.clone(),
+        waits.clone(),
+        ticket(2, Some(Over::Given { at: now() })),
+    ];
+    for number in 10..1110 {
+        all.push(session(now(), number, false));
+        all.push(ticket(number, Some(Over::Given { at: now() })));
+    }
+    store.write(all).await.await.unwrap().unwrap();
+    let found = store.load().await.unwrap().rows;
+    for row in [&lives, &counts, &waits] {
+        assert!(found.contains(row), "{row:?}");
+    }
+    assert!(!found.contains(&old));
+    let count = |what: fn(&Row) -> bool| found.iter().filter(|row| what(row)).count();
+    assert_eq!(count(|row| matches!(row, Row::Session(_))), 1102);
+    assert_eq!(count(|row| matches!(row, Row::Ticket(_))), 1001);
 }

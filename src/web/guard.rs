@@ -56,14 +56,11 @@ fn split(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The outermost layer: hosts, origins, headers.
+/// The outermost layer: hosts and headers.
 pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) -> Response {
-    let mut response = match check(&app.hosts, request.method(), request.headers()) {
+    let mut response = match check_host(&app.hosts, request.headers()) {
         Ok(()) => next.run(request).await,
-        Err(fault) => {
-            warn!(why = fault.words(), "request refused");
-            fault.into_response()
-        }
+        Err(fault) => refused(fault),
     };
     let headers = response.headers_mut();
     // These two are not for anybody to soften.
@@ -79,29 +76,69 @@ pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) 
     response
 }
 
-fn check(hosts: &Hosts, method: &Method, headers: &HeaderMap) -> Result<(), Fault> {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = text(header::HOST).unwrap_or_default();
-    if !hosts.allow(host) {
-        let words = format!("Vigie does not answer under the name `{host}`");
-        let hint = "If it should, put the name into `hosts` under [web] in the configuration.";
-        return Err(Fault::new(StatusCode::FORBIDDEN, "wrong_host", words).hint(hint));
+/// What pages ask for comes from our own.
+pub(super) async fn own_pages(request: Request, next: Next) -> Response {
+    // Browsers name the origin whenever a page writes; who does not is no page of ours.
+    let absent = match *request.method() {
+        Method::GET | Method::HEAD => AbsentOrigin::Fine,
+        _ => AbsentOrigin::Refused,
+    };
+    match check_origin(request.headers(), absent) {
+        Ok(()) => next.run(request).await,
+        Err(fault) => refused(fault),
     }
+}
+
+/// What programs ask for names no origin, unless a page of somebody else is behind it.
+pub(super) async fn no_foreign_page(request: Request, next: Next) -> Response {
+    match check_origin(request.headers(), AbsentOrigin::Fine) {
+        Ok(()) => next.run(request).await,
+        Err(fault) => refused(fault),
+    }
+}
+
+fn refused(fault: Fault) -> Response {
+    warn!(why = fault.words(), "request refused");
+    fault.into_response()
+}
+
+fn check_host(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Fault> {
+    let host = host(headers);
+    if hosts.allow(host) {
+        return Ok(());
+    }
+    let words = format!("Vigie does not answer under the name `{host}`");
+    let hint = "If it should, put the name into `hosts` under [web] in the configuration.";
+    Err(Fault::new(StatusCode::FORBIDDEN, "wrong_host", words).hint(hint))
+}
+
+/// What a request without an `Origin` is.
+#[derive(Clone, Copy)]
+enum AbsentOrigin {
+    Fine,
+    Refused,
+}
+
+fn check_origin(headers: &HeaderMap, absent: AbsentOrigin) -> Result<(), Fault> {
     let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default());
+    let host = host(headers);
     let ours = |origin: &str| {
         let bare = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         bare.is_some_and(|authority| authority.eq_ignore_ascii_case(host))
     };
-    match origin {
-        Some(origin) if ours(origin) => Ok(()),
-        // Browsers name the origin whenever a page writes; who does not is no page of ours.
-        None if matches!(*method, Method::GET | Method::HEAD) => Ok(()),
-        Some(_) | None => {
+    match (origin, absent) {
+        (Some(origin), _) if ours(origin) => Ok(()),
+        (None, AbsentOrigin::Fine) => Ok(()),
+        (Some(_), _) | (None, AbsentOrigin::Refused) => {
             let words = "this request does not come from a page of Vigie";
             let hint = "Programs use the socket in the data folder: docs/api.md";
             Err(Fault::new(StatusCode::FORBIDDEN, "wrong_origin", words).hint(hint))
         }
     }
+}
+
+fn host(headers: &HeaderMap) -> &str {
+    headers.get(header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// Lets in who is signed in, and hands the person on.

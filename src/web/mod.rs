@@ -17,7 +17,7 @@ pub mod shapes;
 mod socket;
 mod token;
 
-pub use outside::{Boxed, Outside, PhoneMount};
+pub use outside::{Boxed, Outside, PhoneMount, ProgramsMount};
 pub use people::Caller;
 pub use serve::{Parts, StartError, Started, start};
-pub use socket::{PathTooLong, SOCKET_NAME};
+pub use socket::{PathTooLong, Peer, SOCKET_NAME};

@@ -5,8 +5,11 @@ use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
 use vigie_core::{command::Refusal, id::BridgeName, session::Session};
 
-use super::{Caller, shapes::Event};
-use crate::hub::Hub;
+use super::{
+    Caller, Peer,
+    shapes::{Event, ProtectionShape},
+};
+use crate::{config::PublicUrl, hub::Hub};
 
 /// A future that one of these calls returns.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -31,9 +34,21 @@ pub struct Outside {
     pub screen: ReadScreen,
     /// The link under which people find us on a chat service, when that has one and says it.
     pub invite: AskInvite,
-    /// Whether a process runs inside an agent's session.
-    pub inside_a_session: fn(u32) -> bool,
+    /// Whose a process of this user is: the person's, or an agent's.
+    pub whose: fn(u32) -> Peer,
+    pub protections: Arc<[ProtectionShape]>,
     pub phone: Option<PhoneMount>,
+    pub programs: Option<ProgramsMount>,
+}
+
+/// What programs and agents call, as its own part hands it out. It has a guard of its own: who calls
+/// is no person and has no login.
+#[derive(Clone)]
+pub struct ProgramsMount {
+    /// Made once it is known under which address people know us.
+    pub router: Arc<dyn Fn(&PublicUrl) -> Router + Send + Sync>,
+    /// Puts where a call comes from into a request as that router expects it.
+    pub whence: fn(Peer, &mut Extensions),
 }
 
 /// The phone page, as its own package hands it out.

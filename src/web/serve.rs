@@ -35,8 +35,8 @@ use super::{
     links::Links,
     login,
     logins::{Logins, LoginsError},
-    loopback,
-    outside::Outside,
+    loopback::{self, OtherEnd},
+    outside::{Outside, ProgramsMount},
     people::{Caller, People},
     shapes::Reaches,
     socket::{self, Peer},
@@ -49,6 +49,9 @@ use crate::{
 
 /// Connections of one door at once; a browser keeps a handful open for each page.
 const MOST_CONNECTIONS: usize = 256;
+
+/// Connections of agents at once, of these: however many they open, people still get in.
+const MOST_FROM_SESSIONS: usize = 128;
 
 /// A request's head is a few hundred bytes; who takes longer than this sends it to hold us up.
 const HEAD_DEADLINE: Duration = Duration::from_secs(10);
@@ -141,11 +144,11 @@ pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
         clock,
         tasks: tasks.clone(),
     }));
-    let (browsers, desk) = (browsers(&app), desk(&app));
-    let (connections, inside) = (tasks.clone(), app.outside.inside_a_session);
-    tasks.start("web", move |stop| accept_tcp(tcp, browsers, connections, inside, stop));
+    let (over_tcp, desk) = (over_tcp(&app), desk(&app));
+    let (connections, whose) = (tasks.clone(), app.outside.whose);
+    tasks.start("web", move |stop| accept_tcp(tcp, over_tcp, connections, whose, stop));
     let connections = tasks.clone();
-    tasks.start("desk", move |stop| accept_unix(unix, desk, connections, inside, stop));
+    tasks.start("desk", move |stop| accept_unix(unix, desk, connections, whose, stop));
     Ok(Started { listening, url })
 }
 
@@ -169,6 +172,32 @@ fn reaches(config: &Config, listening: SocketAddr) -> Reaches {
     }
 }
 
+/// What is reached over TCP: pages for people, and a door of their own for programs and agents.
+fn over_tcp(app: &App) -> Router {
+    let mut all = browsers(app);
+    if let Some(programs) = &app.outside.programs {
+        all = all.merge(programs_door(app, programs));
+    }
+    all.layer(middleware::from_fn_with_state(app.clone(), guard::outer))
+}
+
+/// What programs and agents reach, from wherever they run.
+fn programs_door(app: &App, programs: &ProgramsMount) -> Router {
+    let whence = programs.whence;
+    let tell = move |mut request: Request, next: Next| async move {
+        match request.extensions().get::<Peer>().cloned() {
+            Some(Peer::Stranger) | None => strangers_fault().into_response(),
+            Some(peer @ (Peer::Ours | Peer::Agent { .. })) => {
+                whence(peer, request.extensions_mut());
+                next.run(request).await
+            }
+        }
+    };
+    (programs.router)(&app.url)
+        .layer(middleware::from_fn(tell))
+        .layer(middleware::from_fn(guard::no_foreign_page))
+}
+
 /// What a browser reaches: the login for everybody, the rest for who is signed in.
 fn browsers(app: &App) -> Router {
     let mut inside: Router<App> = Router::new()
@@ -186,7 +215,7 @@ fn browsers(app: &App) -> Router {
     open.merge(inside)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn(ours_alone))
-        .layer(middleware::from_fn_with_state(app.clone(), guard::outer))
+        .layer(middleware::from_fn(guard::own_pages))
         .with_state(app.clone())
 }
 
@@ -235,28 +264,37 @@ async fn phone_allowed(request: Request, next: Next) -> Response {
 async fn ours_alone(request: Request, next: Next) -> Response {
     match request.extensions().get::<Peer>() {
         Some(Peer::Ours) => next.run(request).await,
-        Some(Peer::Agent) => Fault::new(
+        Some(Peer::Agent { folder: Some(_) }) => Fault::new(
             StatusCode::FORBIDDEN,
             "inside_a_session",
             "this comes from inside a session, and agents do not command Vigie",
         )
         .hint("Run it in a terminal outside of Vigie, or ask the person.")
         .into_response(),
-        Some(Peer::Stranger) | None => {
-            Fault::new(StatusCode::FORBIDDEN, "stranger", "this Vigie belongs to another user")
-                .into_response()
-        }
+        Some(Peer::Agent { folder: None }) => Fault::new(
+            StatusCode::FORBIDDEN,
+            "inside_a_session",
+            "it cannot be told that this comes from outside of a session",
+        )
+        .hint("Use a terminal or browser that is not in a container or sandbox of its own.")
+        .into_response(),
+        Some(Peer::Stranger) | None => strangers_fault().into_response(),
     }
+}
+
+fn strangers_fault() -> Fault {
+    Fault::new(StatusCode::FORBIDDEN, "stranger", "this Vigie belongs to another user")
 }
 
 async fn accept_tcp(
     listener: TcpListener,
     router: Router,
     tasks: Tasks,
-    inside_a_session: fn(u32) -> bool,
+    whose: fn(u32) -> Peer,
     stop: CancellationToken,
 ) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let agents = Arc::new(Semaphore::new(MOST_FROM_SESSIONS));
     loop {
         let Some(permit) = enter(&room, &stop).await else { return };
         let (stream, from) = tokio::select! {
@@ -267,33 +305,47 @@ async fn accept_tcp(
             },
         };
         let router = router.clone().layer(axum::Extension(ConnectInfo(from)));
+        let agents = Arc::clone(&agents);
         tasks.start("web connection", move |stop| async move {
-            let peer = browser(&stream, from, inside_a_session).await;
-            connection(stream, router.layer(axum::Extension(peer)), stop).await;
+            // Small answers must not wait for the other end to confirm the one before.
+            if let Err(error) = stream.set_nodelay(true) {
+                debug!(%error, "a connection stays slow");
+            }
+            let peer = browser(&stream, from, whose).await;
+            let room = match peer {
+                Peer::Agent { .. } => agents.try_acquire_owned().map(Some),
+                Peer::Ours | Peer::Stranger => Ok(None),
+            };
+            if let Ok(room) = room {
+                connection(stream, router.layer(axum::Extension(peer)), stop).await;
+                drop(room);
+            } else {
+                warn!("agents have too many connections open; one more is closed");
+            }
             drop(permit);
         });
     }
 }
 
-/// A browser, unless an agent is at the other end; over the network nobody can tell.
-async fn browser(stream: &TcpStream, from: SocketAddr, inside_a_session: fn(u32) -> bool) -> Peer {
+/// A browser, unless an agent is or may be at the other end; over the network nobody can tell.
+async fn browser(stream: &TcpStream, from: SocketAddr, whose: fn(u32) -> Peer) -> Peer {
     let Ok(here) = stream.local_addr() else { return Peer::Stranger };
-    if !from.ip().is_loopback() {
-        return Peer::Ours;
-    }
-    let look = move || loopback::holders(from, here).into_iter().any(inside_a_session);
-    match tokio::task::spawn_blocking(look).await {
-        Ok(false) => Peer::Ours,
-        Ok(true) => Peer::Agent,
-        Err(_) => Peer::Stranger,
-    }
+    let look = move || match loopback::other_end(from, here) {
+        OtherEnd::Elsewhere => Peer::Ours,
+        OtherEnd::Gone => Peer::Agent { folder: None },
+        OtherEnd::Processes(pids) => {
+            let not_ours = pids.into_iter().map(whose).find(|peer| *peer != Peer::Ours);
+            not_ours.unwrap_or(Peer::Ours)
+        }
+    };
+    tokio::task::spawn_blocking(look).await.unwrap_or(Peer::Stranger)
 }
 
 async fn accept_unix(
     listener: UnixListener,
     router: Router,
     tasks: Tasks,
-    inside_a_session: fn(u32) -> bool,
+    whose: fn(u32) -> Peer,
     stop: CancellationToken,
 ) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
@@ -306,7 +358,7 @@ async fn accept_unix(
                 Err(error) => { pause(&error).await; continue }
             },
         };
-        let peer = socket::peer(&stream, inside_a_session);
+        let peer = socket::peer(&stream, whose);
         let router = router.clone().layer(axum::Extension(peer));
         tasks.start("desk connection", |stop| async move {
             connection(stream, router, stop).await;

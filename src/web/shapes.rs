@@ -3,15 +3,17 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::{collections::BTreeSet, fmt};
 use vigie_core::{
     Timestamp,
     agent::{Asked, PromptForm},
     bridge::Room,
     bridge::{CardKind, Risk},
+    caller::{Isolated, Principal, TokenRow, TokenScope},
     command::{BridgeView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState},
-    session::{Ended, Life},
-    state::{ChatRow, ChatState, Role},
+    session::{Ended, Life, Role},
+    state::{self, ChatRow, ChatState},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,7 +51,21 @@ pub struct SessionShape {
     pub waiting: Vec<String>,
     /// Messages it has not taken yet.
     pub queued: usize,
+    /// Messages of other sessions that it has not read.
+    pub unread_mail: usize,
     pub last_words: Option<String>,
+    /// What it says it does.
+    pub summary: Option<String>,
+    /// `worker`, or `lord` for the people's one counterpart.
+    pub role: Role,
+    /// Who started it; `null`: a person.
+    pub parent: Option<ParentShape>,
+    /// Generations below what a person started.
+    pub depth: u32,
+    /// Neither listed to other sessions nor reachable for them.
+    pub isolated: bool,
+    /// It used what was set aside for it, and goes on when a person writes to it.
+    pub over_budget: bool,
     pub micro_usd: u64,
     pub input_tokens: u64,
     pub output_tokens: u64,
@@ -73,6 +89,13 @@ impl SessionShape {
             created: session.created,
             waiting: view.open_gates.iter().map(|(_, code)| code.to_string()).collect(),
             queued: view.queued,
+            unread_mail: view.unread_mail,
+            summary: session.summary.as_ref().map(|summary| summary.text.clone()),
+            role: session.role,
+            parent: ParentShape::new(view),
+            depth: session.spawn.as_ref().map_or(0, |spawn| spawn.depth),
+            isolated: session.isolated == Isolated::Yes,
+            over_budget: session.spawn.as_ref().is_some_and(|spawn| spawn.over_budget),
             last_words: session.last_words.clone(),
             micro_usd: session.spent.micro_usd,
             input_tokens: session.spent.input_tokens,
@@ -81,10 +104,30 @@ impl SessionShape {
     }
 }
 
+/// The agent or program that started a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParentShape {
+    /// Of a session, or of a token.
+    pub id: String,
+    pub name: String,
+}
+
+impl ParentShape {
+    fn new(view: &SessionView) -> Option<Self> {
+        let id = match &view.session.spawn.as_ref()?.by {
+            Principal::Session { session } => session.to_string(),
+            Principal::Client { token } => token.to_string(),
+        };
+        let name = view.started_by.clone().unwrap_or_else(|| id.clone());
+        Some(Self { id, name })
+    }
+}
+
 fn state(view: &SessionView) -> (&'static str, Option<String>) {
     let waits = !view.open_gates.is_empty();
     match &view.session.life {
         Life::Ended { how: Ended::By { human }, .. } => ("ended", Some(format!("by {human}"))),
+        Life::Ended { how: Ended::ByAgent { name }, .. } => ("ended", Some(format!("by {name}"))),
         Life::Ended { how: Ended::Itself, .. } => ("ended", None),
         Life::Lost { why, .. } => ("lost", Some(why.clone())),
         Life::NeedsDesk { why, .. } => ("needs_desk", Some(why.clone())),
@@ -215,10 +258,24 @@ pub struct StatusShape {
     pub failed_deliveries: Vec<String>,
     pub bridges: Vec<BridgeShape>,
     pub problems: Vec<String>,
+    /// What keeps agents from Vigie itself on this machine.
+    pub protections: Vec<ProtectionShape>,
+}
+
+/// One thing that is closed to agents, or should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProtectionShape {
+    /// `files`, `processes`, `signals`, `terminal`, `callers`.
+    pub name: String,
+    pub holds: bool,
+    /// What holds, or why it does not.
+    pub words: String,
+    /// What to do where it does not hold.
+    pub todo: Option<String>,
 }
 
 impl StatusShape {
-    pub fn new(daemon: DaemonShape, status: &Status) -> Self {
+    pub fn new(daemon: DaemonShape, status: &Status, protections: Vec<ProtectionShape>) -> Self {
         Self {
             daemon,
             sessions: status.sessions.iter().map(SessionShape::new).collect(),
@@ -227,6 +284,7 @@ impl StatusShape {
             failed_deliveries: status.failed_deliveries.clone(),
             bridges: status.bridges.iter().map(BridgeShape::new).collect(),
             problems: status.problems.clone(),
+            protections,
         }
     }
 }
@@ -269,6 +327,17 @@ pub struct NewSession {
     pub project: Option<String>,
     pub agent: Option<String>,
     pub prompt: Option<String>,
+    /// Other sessions neither see it nor reach it.
+    #[serde(default)]
+    pub isolated: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EndSession {
+    /// With whatever it and those below it started, even where it has ended itself.
+    #[serde(default)]
+    pub tree: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -411,6 +480,47 @@ pub struct ServiceShape {
     pub trouble: Option<String>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    pub name: String,
+    /// `read`, `mail`, `sessions`, `workflows`; all of them when none are named.
+    pub scopes: Option<BTreeSet<TokenScope>>,
+}
+
+/// A token that was just made.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeToken {
+    /// The secret, told this once.
+    pub token: String,
+    /// Where it is good for something.
+    pub url: String,
+    pub about: TokenShape,
+}
+
+impl fmt::Debug for MadeToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MadeToken {{ token: ***, about: {:?} }}", self.about)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenShape {
+    pub id: String,
+    pub name: String,
+    pub scopes: BTreeSet<TokenScope>,
+    /// Who made it, by id.
+    pub by: String,
+    pub made: Timestamp,
+}
+
+impl TokenShape {
+    pub fn new(row: &TokenRow) -> Self {
+        let TokenRow { id, name, hash: _, scopes, by, made, revoked: _ } = row.clone();
+        Self { id: id.to_string(), name, scopes, by: by.to_string(), made }
+    }
+}
+
 /// Who is heard over chat services, and which chats hear of sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeopleShape {
@@ -426,7 +536,7 @@ pub struct IdentityShape {
     pub human: String,
     pub name: String,
     /// `owner`, `approver`, `talker` or `viewer`.
-    pub role: Role,
+    pub role: state::Role,
     /// Since when; `null`: it stands in the configuration.
     pub since: Option<Timestamp>,
 }

@@ -62,24 +62,27 @@ pub(super) async fn connect(data: &Path) -> io::Result<UnixStream> {
     UnixStream::connect(&short.path).await
 }
 
-/// Who is at the other end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Peer {
+/// Who is at the other end of a connection; every request carries it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Peer {
     /// The person this Vigie belongs to.
     Ours,
     /// Another user, or nobody knows who.
     Stranger,
     /// A process inside one of our sessions: an agent, or what it started.
-    Agent,
+    Agent {
+        /// The folder of the run it lives in, as the kernel's tree of processes tells; `None` when
+        /// it may be in any.
+        folder: Option<PathBuf>,
+    },
 }
 
-pub(super) fn peer(stream: &UnixStream, inside_a_session: fn(u32) -> bool) -> Peer {
+pub(super) fn peer(stream: &UnixStream, whose: fn(u32) -> Peer) -> Peer {
     let Ok(credentials) = stream.peer_cred() else { return Peer::Stranger };
     let pid = credentials.pid().and_then(|pid| u32::try_from(pid).ok());
     match pid {
         Some(_) if credentials.uid() != nix::unistd::geteuid().as_raw() => Peer::Stranger,
-        Some(pid) if inside_a_session(pid) => Peer::Agent,
-        Some(_) => Peer::Ours,
+        Some(pid) => whose(pid),
         None => Peer::Stranger,
     }
 }
@@ -98,8 +101,10 @@ mod tests {
         let (client, server) = tokio::join!(connect(&deep), listener.accept());
         client.unwrap();
         let (stream, _) = server.unwrap();
-        assert_eq!(peer(&stream, |_| false), Peer::Ours);
-        assert_eq!(peer(&stream, |pid| pid == std::process::id()), Peer::Agent);
+        assert_eq!(peer(&stream, |_| Peer::Ours), Peer::Ours);
+        let agent = Peer::Agent { folder: Some(format!("/{}", std::process::id()).into()) };
+        let whose = |pid: u32| Peer::Agent { folder: Some(format!("/{pid}").into()) };
+        assert_eq!(peer(&stream, whose), agent);
         let mode = deep.join(SOCKET_NAME).metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

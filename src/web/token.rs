@@ -44,6 +44,12 @@ pub(super) fn cookie() -> Result<String, NoRandomness> {
     Ok(hex(&random::<32>()?))
 }
 
+/// 256 random bits in hex, and in front what shows people and scanners what it is: what a program
+/// outside of every session speaks with.
+pub(super) fn client() -> Result<String, NoRandomness> {
+    Ok(format!("vgt_{}", hex(&random::<32>()?)))
+}
+
 /// A short name for a login, not a secret.
 pub(super) fn login_id() -> Result<String, NoRandomness> {
     Ok(hex(&random::<4>()?))

@@ -1,8 +1,9 @@
 //! The real Claude Code as an agent of a daemon, its first questions answered, against a scripted
 //! model.
+#![allow(dead_code, reason = "each test file uses its part")]
 
 use scripted_model::Model;
-use serde_json::json;
+use serde_json::{Map, json};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -24,21 +25,40 @@ pub(crate) fn program() -> Option<PathBuf> {
 
 /// What the configuration says of an agent of that name that asks as `mode` does.
 pub(crate) fn agent(home: &Home, model: &Model, program: &Path, name: &str, mode: &str) -> String {
-    let folder = home.data().parent().unwrap().to_owned();
-    let config = folder.join("claude");
-    fs::create_dir_all(&config).unwrap();
+    trust(home, &[home.project()]);
+    let program = program.display();
+    let env = environment(home, model).map(|(name, value)| format!("{name} = {value:?}"));
+    format!(
+        "\n[[agent]]\nname = {name:?}\nkind = \"claude\"\nprogram = \"{program}\"\npermission_mode = {mode:?}\n\
+         env = {{ {} }}\n",
+        env.join(", ")
+    )
+}
+
+/// A home of its own, and the model in the place of the service.
+pub(crate) fn environment(home: &Home, model: &Model) -> [(&'static str, String); 6] {
+    [
+        ("HOME", home.folder("").display().to_string()),
+        ("CLAUDE_CONFIG_DIR", home.folder("claude").display().to_string()),
+        ("ANTHROPIC_BASE_URL", model.url.clone()),
+        ("ANTHROPIC_API_KEY", "test-key".into()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
+        ("CLAUDE_CODE_MAX_RETRIES", "0".into()),
+    ]
+}
+
+/// Answers the program's first questions; it may work in these folders.
+pub(crate) fn trust(home: &Home, folders: &[PathBuf]) {
+    let trusted = |folder: &PathBuf| {
+        (folder.display().to_string(), json!({ "hasTrustDialogAccepted": true }))
+    };
+    let projects: Map<_, _> = folders.iter().map(trusted).collect();
     let state = json!({
         "hasCompletedOnboarding": true, "theme": "dark", "hasSeenAutoDefaultNotice": true,
         "customApiKeyResponses": { "approved": ["test-key"], "rejected": [] },
-        "projects": { home.project().display().to_string(): { "hasTrustDialogAccepted": true } },
+        "projects": projects,
     });
+    let config = home.folder("claude");
+    fs::create_dir_all(&config).unwrap();
     fs::write(config.join(".claude.json"), state.to_string()).unwrap();
-    let [folder, config] = [folder, config].map(|path| path.display().to_string());
-    let program = program.display();
-    format!(
-        "\n[[agent]]\nname = {name:?}\nkind = \"claude\"\nprogram = \"{program}\"\npermission_mode = {mode:?}\n\
-         env = {{ HOME = {folder:?}, CLAUDE_CONFIG_DIR = {config:?}, ANTHROPIC_BASE_URL = {url:?}, ANTHROPIC_API_KEY = \"test-key\", \
-         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n",
-        url = model.url
-    )
 }

@@ -49,7 +49,12 @@ impl Home {
     }
 
     pub(crate) fn settings(&self) -> PathBuf {
-        self.folder.path().join("config.toml")
+        self.folder("config.toml")
+    }
+
+    /// Something beside the data folder.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// Writes the configuration: the demo agent on one project, and whatever `more` adds.

@@ -39,6 +39,11 @@ impl Phone {
         Self { address, cookie }
     }
 
+    /// As a browser keeps it.
+    pub(crate) fn cookie(&self) -> &str {
+        &self.cookie
+    }
+
     async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, NoAnswer> {
         let request = Request::builder()
             .method(method)

@@ -13,8 +13,11 @@ use vigie::{
 };
 use vigie_core::{
     agent::{AgentEvent, Asked, Decision, Doing, Order, OrderKind, PromptForm, Settled},
-    id::{OrderId, PromptId, RequestId, SessionId},
+    id::{MailId, OrderId, PromptId, RequestId, SessionId},
+    session::Role,
 };
+
+use super::confinement;
 
 /// A real program on a busy machine.
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -56,11 +59,16 @@ pub(crate) fn spec(
         shared: cwd.into(),
         recording_limit: 32 << 20,
         prompt_ends: None,
+        mcp_url: None,
+        role: Role::Worker,
+        confinement: None,
     }
 }
 
 impl Session {
+    /// Starts it, confined by what this machine offers.
     pub(crate) async fn start(spec: Spec, folder: PathBuf) -> Self {
+        let spec = Spec { confinement: confinement::of(&folder).await, ..spec };
         client::spawn(Path::new(BINARY), &folder, &spec).await.unwrap();
         let link = client::connect(&folder, spec.first_seq).await.unwrap();
         Self { spec, folder, link, seen: vec![], read: 0, orders: 0 }
@@ -82,6 +90,30 @@ impl Session {
 
     pub(crate) async fn prompt(&mut self, text: &str) -> PromptId {
         self.put(text, PromptForm::Text).await
+    }
+
+    /// What others wrote, as a prompt.
+    pub(crate) async fn others(&mut self, text: &str) -> PromptId {
+        self.put(text, PromptForm::Others).await
+    }
+
+    /// What others wrote, beside the next result.
+    pub(crate) async fn mail(&mut self, text: &str) -> MailId {
+        let random = (self.orders + 1) << 32 | u128::from(self.spec.first_seq);
+        let mail = MailId::from_parts(chrono::DateTime::UNIX_EPOCH, random);
+        self.order(OrderKind::Mail { mail, text: text.into() }).await;
+        mail
+    }
+
+    /// Waits until it is taken or returned, and gives which.
+    pub(crate) async fn settled_mail(&mut self, id: MailId) -> AgentEvent {
+        let settled = self.until("mail taken or returned", |event| match event {
+            AgentEvent::MailTaken { mail } | AgentEvent::MailReturned { mail } if *mail == id => {
+                Some(event.clone())
+            }
+            _ => None,
+        });
+        settled.await
     }
 
     pub(crate) async fn command(&mut self, text: &str) -> PromptId {

@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 
 use crate::tools;
 
-/// Sets up the real agent and a browser, then runs every test of the workspace.
+/// Sets up the real agent, the conformance suite and a browser, then runs every test of the workspace.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut cargo = crate::cargo();
     cargo.args(["test", "--workspace"]).args(args);
@@ -14,6 +14,13 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             cargo.env("VIGIE_TEST_CLAUDE", program);
         }
         Err(why) => missing("the tests against the real Claude Code", &why)?,
+    }
+    match tools::conformance() {
+        Ok(folder) => {
+            println!("xtask: the conformance suite at {}", folder.display());
+            cargo.env("VIGIE_TEST_CONFORMANCE", folder);
+        }
+        Err(why) => missing("the conformance suite", &why)?,
     }
     match tools::browser() {
         Ok(()) => println!("xtask: chromium and chromedriver are on PATH"),

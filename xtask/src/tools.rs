@@ -1,4 +1,5 @@
-//! What tests need beside Rust: the real Claude Code, and a browser with its driver.
+//! What tests need beside Rust: the real Claude Code, the conformance suite of the protocol that
+//! agents speak, and a browser with its driver.
 
 use anyhow::{Context, Result, bail};
 use std::{
@@ -10,6 +11,10 @@ use std::{
 /// The version the stories were written against.
 const CLAUDE: &str = "2.1.332";
 
+/// The official suite, and a Node that it runs on: it wants 22 or newer, which not every machine has.
+const CONFORMANCE: &str = "0.2.0-alpha.12";
+const NODE: &str = "24.22.3";
+
 /// The program of Claude Code, from its npm package for this machine; fetched once.
 pub(crate) fn claude() -> Result<PathBuf> {
     let package = format!("@anthropic-ai/claude-code-{}", platform()?);
@@ -18,46 +23,82 @@ pub(crate) fn claude() -> Result<PathBuf> {
     if answers(&program) {
         return Ok(program);
     }
-    if on_path("npm").is_none() {
-        bail!(
-            "there is no npm to fetch {package}@{CLAUDE} with; install Node.js (Debian: apt-get install npm)"
-        );
-    }
-    fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    let mut npm = Command::new("npm");
-    // Scripts of packages are not run: the program is in the package as it is.
-    npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
-        .arg(&folder)
-        .arg(format!("{package}@{CLAUDE}"));
-    crate::run(&mut npm).context("the npm registry did not give it")?;
+    install(&folder, &[format!("{package}@{CLAUDE}")])?;
     if !answers(&program) {
         bail!("{} does not start", program.display());
     }
     Ok(program)
 }
 
-/// The last part of the package's name.
+/// The folder with the conformance suite and its Node; fetched once.
+pub(crate) fn conformance() -> Result<PathBuf> {
+    let folder = crate::root().join("target/test-tools").join(format!("conformance-{CONFORMANCE}"));
+    if conforms(&folder) {
+        return Ok(folder);
+    }
+    let suite = format!("@modelcontextprotocol/conformance@{CONFORMANCE}");
+    install(&folder, &[suite, format!("node-{}@{NODE}", system_and_machine()?)])?;
+    if !conforms(&folder) {
+        bail!("the suite in {} does not start", folder.display());
+    }
+    Ok(folder)
+}
+
+/// Installs packages into a folder of their own.
+fn install(folder: &Path, packages: &[String]) -> Result<()> {
+    let packages_in_words = packages.join(" and ");
+    if on_path("npm").is_none() {
+        bail!(
+            "there is no npm to fetch {packages_in_words} with; install Node.js (Debian: apt-get install npm)"
+        );
+    }
+    fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+    let mut npm = Command::new("npm");
+    // Scripts of packages are not run: the programs are in the packages as they are.
+    npm.args(["install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix"])
+        .arg(folder)
+        .args(packages);
+    crate::run(&mut npm)
+        .with_context(|| format!("the npm registry did not give {packages_in_words}"))
+}
+
+/// The last part of the name of Claude Code's package.
 fn platform() -> Result<String> {
+    let libc = if cfg!(target_env = "musl") { "-musl" } else { "" };
+    Ok(format!("{}{libc}", system_and_machine()?))
+}
+
+/// As npm's packages of programs are named: `linux-x64`.
+fn system_and_machine() -> Result<String> {
     let system = match env::consts::OS {
         "linux" => "linux",
         "macos" => "darwin",
-        other => bail!("there is no Claude Code package for {other}"),
+        other => bail!("there is no package of it for {other}"),
     };
     let machine = match env::consts::ARCH {
         "x86_64" => "x64",
         "aarch64" => "arm64",
-        other => bail!("there is no Claude Code package for {other}"),
+        other => bail!("there is no package of it for {other}"),
     };
-    let libc = if cfg!(target_env = "musl") { "-musl" } else { "" };
-    Ok(format!("{system}-{machine}{libc}"))
+    Ok(format!("{system}-{machine}"))
 }
 
 /// Whether the program is there and whole: a torn download does not say its version.
 fn answers(program: &Path) -> bool {
-    let mut ask = Command::new(program);
-    let ask = ask.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
-    ask.output().is_ok_and(|said| {
-        said.status.success() && String::from_utf8_lossy(&said.stdout).starts_with(CLAUDE)
+    says(Command::new(program).arg("--version"), CLAUDE)
+}
+
+/// Whether the suite is there and whole.
+fn conforms(folder: &Path) -> bool {
+    let modules = folder.join("node_modules");
+    let mut suite = Command::new(modules.join(".bin/node"));
+    suite.arg(modules.join("@modelcontextprotocol/conformance/dist/index.js")).arg("--version");
+    says(&mut suite, CONFORMANCE)
+}
+
+fn says(command: &mut Command, version: &str) -> bool {
+    command.stdin(Stdio::null()).stderr(Stdio::null()).output().is_ok_and(|said| {
+        said.status.success() && String::from_utf8_lossy(&said.stdout).starts_with(version)
     })
 }
 

@@ -15,7 +15,7 @@ use vigie::{
     clock::Clock,
     hold::client,
 };
-use vigie_core::id::SessionId;
+use vigie_core::{id::SessionId, session::Role};
 
 use super::{
     latency::{Agent, Meeting},
@@ -106,6 +106,9 @@ async fn through_a_holder(
         shared: folder.to_owned(),
         recording_limit: 32 << 20,
         prompt_ends: None,
+        mcp_url: None,
+        role: Role::Worker,
+        confinement: None,
     };
     client::spawn(vigie, folder, &spec).await?;
     let rate = async { flooded(&mut meeting.agent().await?).await }.await;

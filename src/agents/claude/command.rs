@@ -1,16 +1,17 @@
-//! How Claude Code is started: arguments, environment and a settings file with our hooks.
+//! How Claude Code is started: arguments, environment, and the files it reads.
 
 use serde_json::{Map, Value, json};
 use std::{
     collections::BTreeMap,
     fs, io,
     io::Write,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
-use super::registry::config_folder;
+use super::{lord, mcp, registry::config_folder};
 use crate::agents::{CommandLine, Conversation, HookAddress, Spec, requests::HOOK_LIMIT};
+use vigie_core::session::Role;
 
 /// Time limit of hooks that we answer at once, in seconds; the program's own is 600.
 const PROMPT_HOOK_LIMIT: u64 = 5;
@@ -34,14 +35,14 @@ const HTTP_EVENTS: [&str; 13] = [
 /// Why the program cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    #[error("could not write `{}`, which tells Claude Code where our hooks are: {source}", path.display())]
-    Settings { path: PathBuf, source: io::Error },
+    #[error("could not write `{}`, which Claude Code reads at its start: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
     #[error("could not find out which program Vigie itself is: {0}")]
     OwnProgram(#[source] io::Error),
 }
 
-/// The command line of an interactive session on top of the cleaned environment `env`. Writes
-/// `claude-settings.json` (0600) to `folder`.
+/// The command line of an interactive session on top of the cleaned environment `env`. What it names
+/// is written to `folder`, readable for us alone.
 pub fn command_line(
     spec: &Spec,
     folder: &Path,
@@ -59,11 +60,12 @@ pub fn command_line(
     ];
     env.extend(more.map(|(name, value)| (name.to_owned(), value.to_owned())));
     let own = own_program().map_err(CommandError::OwnProgram)?;
-    let path = folder.join("claude-settings.json");
     let theirs = status_line_of(&env, &spec.cwd);
-    let settings = settings(hooks, &own, theirs.as_deref(), spec.permission_mode.as_deref());
-    write_private(&path, settings.to_string().as_bytes())
-        .map_err(|source| CommandError::Settings { path: path.clone(), source })?;
+    let mut settings = settings(hooks, &own, theirs.as_deref(), spec.permission_mode.as_deref());
+    if spec.mcp_url.is_some() {
+        settings["permissions"] = json!({ "allow": [mcp::rule()] });
+    }
+    let settings = write_private(&folder.join("claude-settings.json"), &settings.to_string())?;
 
     let mut args = spec.args.clone();
     let mut add = |more: &[&str]| args.extend(more.iter().map(|&one| one.to_owned()));
@@ -74,7 +76,16 @@ pub fn command_line(
     add(&["-n", spec.name.as_str()]);
     // Without it newer versions let a classifier decide instead of asking.
     add(&["--permission-mode", spec.permission_mode.as_deref().unwrap_or("default")]);
-    add(&["--settings", &path.to_string_lossy()]);
+    if let Some(url) = &spec.mcp_url {
+        // It takes every word up to the next flag, so one has to follow.
+        let file = folder.join("claude-mcp.json");
+        add(&["--mcp-config", &write_private(&file, &mcp::config(url).to_string())?]);
+    }
+    if spec.role == Role::Lord {
+        add(&["--append-system-prompt", lord::PROMPT]);
+        add(&["--plugin-dir", &lord::write_plugin(folder)?]);
+    }
+    add(&["--settings", &settings]);
     Ok(CommandLine { program: spec.program.clone(), args, env })
 }
 
@@ -137,10 +148,17 @@ pub(crate) fn own_program() -> io::Result<PathBuf> {
     Ok(text.strip_suffix(" (deleted)").map_or_else(|| path.clone(), PathBuf::from))
 }
 
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(bytes)
+/// Gives the path as an argument.
+pub(super) fn write_private(path: &Path, text: &str) -> Result<String, CommandError> {
+    let write = || {
+        let folder = path.parent().unwrap_or(path);
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        file.write_all(text.as_bytes())
+    };
+    write().map_err(|source| CommandError::File { path: path.to_owned(), source })?;
+    Ok(path.to_string_lossy().into_owned())
 }
 
 /// One word for `sh`, whatever is in it.
@@ -153,7 +171,7 @@ mod tests {
     use super::*;
     use crate::agents::{AgentKind, Size};
     use std::os::unix::fs::PermissionsExt;
-    use vigie_core::{Timestamp, id::SessionId};
+    use vigie_core::{Timestamp, id::SessionId, session::Role};
 
     fn spec(home: &Path) -> Spec {
         Spec {
@@ -171,6 +189,9 @@ mod tests {
             shared: home.into(),
             recording_limit: 32 << 20,
             prompt_ends: None,
+            mcp_url: None,
+            role: Role::Worker,
+            confinement: None,
         }
     }
 
@@ -204,6 +225,50 @@ mod tests {
         assert!(!fs::read_to_string(&path).unwrap().contains("s3cret"));
         assert_eq!(line.env["VIGIE_HOOK_TOKEN"], "s3cret");
         assert_eq!(line.env["DISABLE_AUTOUPDATER"], "1");
+    }
+
+    #[test]
+    fn our_tools_are_there_unasked_beside_the_persons_own() {
+        let home = tempfile::tempdir().unwrap();
+        let mut spec = spec(home.path());
+        spec.args = vec!["--mcp-config".into(), "theirs.json".into()];
+        spec.mcp_url = Some("http://127.0.0.1:7285/mcp".into());
+        let env = [("VIGIE_MCP_TOKEN".to_owned(), "s3cret".to_owned())].into();
+        let line = command_line(&spec, home.path(), &hooks(), env).unwrap();
+        let path = home.path().join("claude-mcp.json");
+        let ours = line.args.iter().rposition(|arg| arg == "--mcp-config").unwrap();
+        assert_eq!(line.args[ours + 1], path.to_string_lossy());
+        assert!(line.args[ours + 2].starts_with('-'), "it would be taken for a file: {line:?}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let text = fs::read_to_string(&path).unwrap();
+        let server = &serde_json::from_str::<Value>(&text).unwrap()["mcpServers"]["vigie"];
+        assert_eq!(server["url"], "http://127.0.0.1:7285/mcp");
+        assert_eq!(server["headers"]["Authorization"], "Bearer ${VIGIE_MCP_TOKEN}");
+        assert!(!text.contains("s3cret") && line.env["VIGIE_MCP_TOKEN"] == "s3cret");
+        let settings = fs::read(home.path().join("claude-settings.json")).unwrap();
+        let settings: Value = serde_json::from_slice(&settings).unwrap();
+        assert_eq!(settings["permissions"], json!({ "allow": ["mcp__vigie"] }));
+    }
+
+    #[test]
+    fn the_lord_has_its_words_and_its_skill_and_others_do_not() {
+        let home = tempfile::tempdir().unwrap();
+        let mut spec = spec(home.path());
+        let flags = ["--append-system-prompt", "--plugin-dir"];
+        let line = command_line(&spec, home.path(), &hooks(), BTreeMap::new()).unwrap();
+        assert!(!line.args.iter().any(|arg| flags.contains(&&**arg)));
+        spec.role = Role::Lord;
+        let line = command_line(&spec, home.path(), &hooks(), BTreeMap::new()).unwrap();
+        let value = |flag| {
+            let at = line.args.iter().position(|arg| arg == flag).unwrap();
+            line.args[at + 1].clone()
+        };
+        assert!(value(flags[0]).contains("the Lord"));
+        let plugin = PathBuf::from(value(flags[1]));
+        let about = fs::read(plugin.join(".claude-plugin/plugin.json")).unwrap();
+        assert_eq!(serde_json::from_slice::<Value>(&about).unwrap()["name"], "vigie");
+        let skill = fs::read_to_string(plugin.join("skills/lord/SKILL.md")).unwrap();
+        assert!(skill.starts_with("---\nname: lord\ndescription: "), "{skill}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! it. No clock, no file, no terminal in here: `now` and a [`View`] go in, [`Act`]s come out.
 
 mod ends;
+mod mail;
 
 use serde_json::Value;
 use std::{
@@ -13,17 +14,17 @@ use vigie_core::{
     id::TurnId,
 };
 
-use self::ends::Stop;
+use self::{ends::Stop, mail::Mailbag};
 use super::{
     input_box::{self, InputBox},
     registry::Status,
-    text::{command_text, typed_text},
+    text::{MAIL, PHONE, command_text, typed_text},
     typist::{Act, Gate, Prompt, Sight, Typist},
     usage::Cost,
 };
 use crate::agents::{
     HookCall,
-    hooks::{self, Hook, HookEvent, shortened},
+    hooks::{self, BATCH_EVENT, Hook, HookEvent, shortened},
     requests::{Requests, Waits},
 };
 
@@ -56,6 +57,7 @@ pub(in crate::agents) struct Machine {
     transcript: Option<String>,
     typist: Typist,
     requests: Requests,
+    mailbag: Mailbag,
     stop: Stop,
     turns: Vec<Turn>,
     /// Our last prompt that was taken: it may come back into the box after an Esc.
@@ -86,6 +88,7 @@ impl Machine {
             transcript: None,
             typist: Typist::default(),
             requests: Requests::default(),
+            mailbag: Mailbag::default(),
             stop: Stop::No,
             turns: vec![],
             last_taken: None,
@@ -124,7 +127,8 @@ impl Machine {
         match order.what {
             OrderKind::Prompt { prompt, text, form } => {
                 let typed = match form {
-                    PromptForm::Text => Ok(typed_text(&text)),
+                    PromptForm::Text => Ok(typed_text(PHONE, &text)),
+                    PromptForm::Others => Ok(typed_text(MAIL, &text)),
                     PromptForm::Command => command_text(&text),
                 };
                 let refused = match typed {
@@ -140,7 +144,7 @@ impl Machine {
                 let withdrawn = self.typist.withdraw(prompt);
                 self.report(withdrawn);
             }
-            OrderKind::Mail { mail, .. } => self.report([AgentEvent::MailReturned { mail }]),
+            OrderKind::Mail { mail, text } => self.mail(mail, typed_text(MAIL, &text)),
             OrderKind::Interrupt => self.interrupt(now),
             OrderKind::Answer { request, decision } => {
                 let settled = self.requests.answer(&request, &decision);
@@ -192,6 +196,9 @@ impl Machine {
                 for call in calls {
                     let over = self.requests.tool_ended(event.agent.as_deref(), call);
                     self.report(over);
+                }
+                if main && matches!(self.stop, Stop::No) {
+                    return self.give_mail(BATCH_EVENT, call.reply);
                 }
             }
             Hook::Stopped { text, background } if main => {
@@ -264,6 +271,7 @@ impl Machine {
         self.turns.drain(..at.map_or(self.turns.len(), |at| at + 1));
         let over = self.requests.turn_ended();
         self.report(over);
+        self.return_mail();
         if matches!(self.stop, Stop::Wanted { .. }) {
             self.stop = Stop::No; // It ended by itself first.
         }
@@ -409,6 +417,7 @@ impl Machine {
         self.report(over);
         let lost = self.typist.gone();
         self.report(lost);
+        self.return_mail();
     }
 
     /// Said once per run: one broken promise needs one message.

@@ -7,7 +7,9 @@
 mod adapter;
 mod command;
 mod input_box;
+mod lord;
 mod machine;
+mod mcp;
 mod probe;
 mod registry;
 mod text;
@@ -19,5 +21,7 @@ pub use adapter::run;
 pub(in crate::agents) use adapter::{Source, drive};
 pub(crate) use command::own_program;
 pub use command::{CommandError, command_line};
+pub(in crate::agents) use text::{MAIL, PHONE};
+
 pub use probe::{Known, Probe, probe};
 pub use transcript::{Said, Talk, What, find_transcript, read_transcript};

@@ -12,7 +12,16 @@ const NEWEST: Version = Version([2, 1, 332]);
 /// Its start takes about a second; a slow disk has 400 MB to read.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 /// Flags that a session is started with.
-const FLAGS: [&str; 5] = ["--session-id", "--resume", "--permission-mode", "--settings", "--name"];
+const FLAGS: [&str; 8] = [
+    "--session-id",
+    "--resume",
+    "--permission-mode",
+    "--settings",
+    "--name",
+    "--mcp-config",
+    "--append-system-prompt",
+    "--plugin-dir",
+];
 
 /// What was found out about a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -239,7 +248,7 @@ mod tests {
     async fn a_newer_version_is_checked_for_flags_and_events() {
         let found = of(r#"case "$1" in
             --version) echo '2.2.0 (Claude Code)';;
-            --help) echo '--session-id --resume --settings --name';;
+            --help) echo '--session-id --resume --settings --name --mcp-config --append-system-prompt --plugin-dir';;
             *) echo "Unknown. Valid events: $(echo "$3" | grep -o '[A-Z][A-Za-z]*' | grep -v -e Vigie -e StopFailure | tr '\n' ',')" >&2;;
             esac"#)
         .await;

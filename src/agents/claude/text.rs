@@ -4,12 +4,14 @@ use vigie_core::text::prompt_text;
 
 /// Stands before every person's words: whatever they begin with, the program then reads text,
 /// neither a command (`/`) nor a shell line (`!`), and the model learns where they come from.
-pub(super) const MARK: &str = "[phone] ";
+pub(in crate::agents) const PHONE: &str = "[phone] ";
+/// The same before words of other sessions and programs, which are no person's.
+pub(in crate::agents) const MAIL: &str = "[mail] ";
 
-/// A person's words, cleaned and marked; blank when nothing is left of them.
-pub(super) fn typed_text(text: &str) -> String {
+/// Words as they are typed: cleaned, and marked with whose they are; blank when nothing is left.
+pub(super) fn typed_text(mark: &str, text: &str) -> String {
     let clean = cleaned(text);
-    if clean.is_empty() { clean } else { format!("{MARK}{clean}") }
+    if clean.is_empty() { clean } else { format!("{mark}{clean}") }
 }
 
 /// One of the program's own commands, meant as such.
@@ -36,12 +38,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_a_person_writes_begins_with_the_mark() {
-        for text in ["!ls", "/clear", "  /clear", "#x", "@x", "-x", "\u{200b}!ls", "\n!ls"] {
-            assert!(typed_text(text).starts_with("[phone] "), "{text:?}");
+    fn whatever_somebody_writes_begins_with_whose_it_is() {
+        for mark in [PHONE, MAIL] {
+            for text in ["!ls", "/clear", "  /clear", "#x", "@x", "-x", "\u{200b}!ls", "\n!ls"] {
+                assert!(typed_text(mark, text).starts_with(mark), "{text:?}");
+            }
         }
-        assert_eq!(typed_text("\u{200b} \n"), "");
-        assert_eq!(typed_text("a\\"), "[phone] a\\ ");
+        assert_eq!(typed_text(PHONE, "\u{200b} \n"), "");
+        assert_eq!(typed_text(PHONE, "a\\"), "[phone] a\\ ");
+        assert_eq!(typed_text(MAIL, "[phone] yes"), "[mail] [phone] yes");
     }
 
     #[test]

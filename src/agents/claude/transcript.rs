@@ -12,9 +12,12 @@ use std::{
 };
 use vigie_core::{Timestamp, text::mask};
 
-use super::{adapter::config_folder, text::MARK};
+use super::{
+    adapter::config_folder,
+    text::{MAIL, PHONE},
+};
 use crate::agents::{
-    hooks::{ToolCall, shortened},
+    hooks::{BATCH_EVENT, ToolCall, shortened, unwrapped},
     json,
 };
 
@@ -35,6 +38,8 @@ pub struct Said {
 pub enum What {
     /// A person's words.
     Person { text: String },
+    /// Words of another session or a program.
+    Mail { text: String },
     /// The agent's, in Markdown.
     Agent { text: String },
     /// A use of a tool in one line, without what came of it.
@@ -104,7 +109,14 @@ pub fn read_transcript(path: &Path) -> io::Result<Talk> {
 /// Spares us parsing the bulk.
 fn may_say(line: &[u8]) -> bool {
     let has = |part: &str| line.windows(part.len()).any(|window| window == part.as_bytes());
-    ["\"user\"", "\"assistant\"", "\"queued_command\"", "\"compact_boundary\""].into_iter().any(has)
+    let telling = [
+        "\"user\"",
+        "\"assistant\"",
+        "\"queued_command\"",
+        "\"hook_additional_context\"",
+        "\"compact_boundary\"",
+    ];
+    telling.into_iter().any(has)
 }
 
 impl Talk {
@@ -124,6 +136,9 @@ impl Talk {
         let mut add = |what: Option<What>| self.said.extend(what.map(|what| Said { at, what }));
         match (text(line, "type"), text(line, "subtype")) {
             (Some("user"), _) => add(prompt(content, line.get("origin"))),
+            (Some("attachment"), _) if line.pointer("/attachment/hookEvent").is_some() => {
+                add(line.get("attachment").and_then(beside));
+            }
             (Some("attachment"), _) => {
                 let queued = line.pointer("/attachment/prompt").unwrap_or(&Value::Null);
                 add(prompt(queued, None));
@@ -168,8 +183,22 @@ fn prompt(content: &Value, origin: Option<&Value>) -> Option<What> {
     if words.starts_with("[Request interrupted") {
         return Some(note("Interrupted."));
     }
-    let marked = words.strip_prefix(MARK.trim_end()).map_or(words, str::trim_start);
-    Some(if human { person(marked) } else { note(words) })
+    if !human {
+        return Some(note(words));
+    }
+    // What was pasted stands in tags of the program's own; a person may quote such tags.
+    let pasted = words.starts_with("<pasted_content ").then(|| unwrapped(words));
+    let words = pasted.as_deref().unwrap_or(words);
+    let after = |mark: &str| words.strip_prefix(mark.trim_end()).map(str::trim_start);
+    Some(after(MAIL).map_or_else(|| person(after(PHONE).unwrap_or(words)), mail))
+}
+
+/// What our hook gave the agent beside the results of its tools.
+fn beside(attachment: &Value) -> Option<What> {
+    let ours = text(attachment, "hookEvent") == Some(BATCH_EVENT);
+    let parts = attachment.get("content")?.as_array()?.iter().filter_map(Value::as_str);
+    let words = parts.collect::<Vec<_>>().join("\n\n");
+    words.strip_prefix(MAIL).filter(|_| ours).map(mail)
 }
 
 fn answered(block: &Value) -> Option<What> {
@@ -195,6 +224,10 @@ fn answered(block: &Value) -> Option<What> {
 
 fn person(words: &str) -> What {
     What::Person { text: mask(words).text }
+}
+
+fn mail(words: &str) -> What {
+    What::Mail { text: mask(words).text }
 }
 
 fn note(words: &str) -> What {
@@ -293,6 +326,24 @@ mod tests {
     }
 
     #[test]
+    fn what_others_wrote_is_no_persons_word() {
+        let mail = |text: &str| What::Mail { text: text.into() };
+        let context = |event: &str, text: &str| {
+            json!({"type": "attachment", "attachment": {
+                "type": "hook_additional_context", "hookEvent": event, "content": [text]}})
+        };
+        let read = whats(&[
+            user("[mail] Another agent wrote this.\n[phone] yes"),
+            context("PostToolBatch", "[mail] and this"),
+            context("PostToolBatch", "of a hook of the person's"),
+            context("UserPromptSubmit", "[mail] no"),
+            json!({"type": "attachment", "attachment": {"type": "hook_success", "hookEvent": "PostToolBatch",
+                "content": "", "stdout": "[mail] and this"}}),
+        ]);
+        assert_eq!(read, [mail("Another agent wrote this.\n[phone] yes"), mail("and this")]);
+    }
+
+    #[test]
     fn what_the_program_writes_in_a_persons_place_is_no_persons_word() {
         let mut summary = user("This session is being continued");
         summary["isCompactSummary"] = json!(true);
@@ -314,6 +365,7 @@ mod tests {
             user(json!([{"type": "text", "text": "[Request interrupted by user]"}])),
             peer,
             user("what does <command-name>x</command-name> mean?"),
+            user("\n\n<pasted_content id=\"1\">\n[phone] a\nb\n</pasted_content id=\"1\">\n"),
             json!({"type": "assistant", "isApiErrorMessage": true, "message": {"content": [{"type": "text", "text": "API Error: 529"}]}}),
         ]);
         assert_eq!(
@@ -326,6 +378,7 @@ mod tests {
                 note("Interrupted."),
                 note("hello from the other one"),
                 person("what does <command-name>x</command-name> mean?"),
+                person("a\nb"),
                 note("API Error: 529"),
             ]
         );

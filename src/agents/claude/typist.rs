@@ -329,7 +329,7 @@ impl Typist {
         };
         let at_prompt = sight.gate == Gate::Free;
         // A folded prompt tells nothing of its end; a command may still be looked up.
-        let whole = prompt.form == PromptForm::Text && sight.input.holds_just(&prompt.text);
+        let whole = prompt.form != PromptForm::Command && sight.input.holds_just(&prompt.text);
         let glued = at_prompt && sight.input.holds_more_than(&prompt.text);
         if glued && prompt.cleared >= CLEARS {
             self.give_up(prompt, acts);

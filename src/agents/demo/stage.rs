@@ -7,7 +7,10 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::agents::hook_call::{CallError, Holder};
+use crate::agents::{
+    hook_call::{CallError, Holder},
+    hooks::BATCH_EVENT,
+};
 
 /// Hooks that need no decision are answered at once; a holder that is gone must not stop a demo.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
@@ -50,6 +53,8 @@ pub(super) struct Stage {
     /// and leaves them open until the turn is over.
     hanging: Vec<Call>,
     uses: u32,
+    /// What came beside the results of its tools in this turn.
+    pub(super) beside: Vec<String>,
 }
 
 /// Where the demo's hooks go, and what each of them carries.
@@ -80,11 +85,12 @@ impl Hooks {
         event.to_string().into_bytes()
     }
 
-    /// Tells what happened; whatever comes back decides nothing.
-    pub(super) async fn tell(&self, name: &str, fields: Value) {
-        if let Some(holder) = &self.holder {
-            let _ = timeout(ANSWERED_WITHIN, holder.call(self.event(name, fields))).await;
-        }
+    /// Tells what happened, and gives what is to be read beside it; nothing that comes back decides.
+    pub(super) async fn tell(&self, name: &str, fields: Value) -> Option<String> {
+        let told = self.holder.as_ref()?.call(self.event(name, fields));
+        let answer = timeout(ANSWERED_WITHIN, told).await.ok()?.ok()?;
+        let answer: Value = serde_json::from_slice(&answer).ok()?;
+        answer.pointer("/hookSpecificOutput/additionalContext")?.as_str().map(str::to_owned)
     }
 
     fn ask(&self, fields: Value) -> Option<Call> {
@@ -100,7 +106,7 @@ impl Stage {
         trusted: Rc<Cell<bool>>,
         pace: Duration,
     ) -> Self {
-        Self { show, hooks, trusted, pace, hanging: vec![], uses: 0 }
+        Self { show, hooks, trusted, pace, hanging: vec![], uses: 0, beside: vec![] }
     }
 
     pub(super) async fn say(&self, text: &str) {
@@ -120,7 +126,19 @@ impl Stage {
         self.hooks.tell("PreToolUse", call.clone()).await;
         self.say(&format!("● {tool} {}", call["tool_input"])).await;
         self.pause().await;
-        self.hooks.tell("PostToolUse", call).await;
+        self.ran(call).await;
+    }
+
+    /// A tool ran, which was a round of its own.
+    pub(super) async fn ran(&mut self, call: Value) {
+        self.hooks.tell("PostToolUse", call.clone()).await;
+        self.round(call).await;
+    }
+
+    /// A round of tools is over, whether its tool ran or was refused.
+    pub(super) async fn round(&mut self, call: Value) {
+        let beside = self.hooks.tell(BATCH_EVENT, json!({ "tool_calls": [call] })).await;
+        self.beside.extend(beside);
     }
 
     /// One use of a tool, as hooks name it.

@@ -8,7 +8,10 @@ use super::{
     memory::Said,
     stage::{Stage, Verdict},
 };
-use crate::agents::hooks::shortened;
+use crate::agents::{
+    claude::{MAIL, PHONE},
+    hooks::shortened,
+};
 
 /// What it says of itself when it starts.
 pub(super) const GREETING: &str = "\
@@ -27,8 +30,8 @@ const MOST_LINES: u32 = 100_000;
 const LONGEST: Duration = Duration::from_hours(1);
 /// Rounds of feedback on one plan.
 const ROUNDS: u8 = 5;
-/// Stands before what comes from a chat; no part of the task.
-const MARK: &str = "[phone] ";
+/// Stands before each message of another session, which is read and is no task.
+const ENVELOPE: &str = "<vigie-mail ";
 
 /// How a turn ends.
 pub(super) enum Outcome {
@@ -41,9 +44,12 @@ pub(super) enum Outcome {
 
 /// Carries out one prompt.
 pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) -> Outcome {
+    if prompt.starts_with(MAIL) && prompt.contains(ENVELOPE) {
+        return Outcome::Finished(format!("I read:\n\n{}", shortened(prompt, 2000)));
+    }
     let task = unmarked(prompt);
     let (verb, rest) = task.split_once(char::is_whitespace).unwrap_or((task, ""));
-    match verb.to_lowercase().as_str() {
+    let outcome = match verb.to_lowercase().as_str() {
         "ask" => ask(stage, rest).await,
         "plan" => plan(stage, rest).await,
         "stream" => stream(stage, rest.trim().parse().unwrap_or(20)).await,
@@ -53,11 +59,21 @@ pub(super) async fn carry_out(stage: &mut Stage, prompt: &str, before: &[Said]) 
         "fail" => Outcome::Failed("The demo agent failed because it was told to.".into()),
         "crash" => Outcome::Crashed,
         _ => work(stage, task, before).await,
+    };
+    match outcome {
+        Outcome::Finished(answer) if !stage.beside.is_empty() => Outcome::Finished(format!(
+            "{answer}\n\nMeanwhile I read:\n\n{}",
+            shortened(&stage.beside.join("\n\n"), 2000)
+        )),
+        other => other,
     }
 }
 
 fn unmarked(prompt: &str) -> &str {
-    prompt.strip_prefix(MARK).unwrap_or(prompt).trim()
+    let words = prompt.strip_prefix(PHONE).unwrap_or(prompt);
+    // Whoever started this session says so before the task.
+    let brief = words.strip_prefix(MAIL).and_then(|words| words.split_once("\n\n"));
+    brief.map_or(words, |(_, task)| task).trim()
 }
 
 async fn work(stage: &mut Stage, task: &str, before: &[Said]) -> Outcome {
@@ -110,13 +126,13 @@ async fn command(stage: &mut Stage) -> Did {
             Verdict::Hook(decision) => Some(message(&decision)),
         };
         if let Some(why) = refused {
-            stage.hooks.tell("PostToolBatch", json!({ "tool_calls": [call] })).await;
+            stage.round(call).await;
             return Did::Refused(why);
         }
     }
     stage.say(&format!("● $ {COMMAND}")).await;
     let result = run().await;
-    stage.hooks.tell("PostToolUse", call).await;
+    stage.ran(call).await;
     Did::Ran(result)
 }
 
@@ -153,7 +169,7 @@ async fn ask(stage: &mut Stage, about: &str) -> Outcome {
         }
         Verdict::Hook(decision) => format!("none, because {}", message(&decision)),
     };
-    stage.hooks.tell("PostToolUse", call).await;
+    stage.ran(call).await;
     Outcome::Finished(format!("You chose: {answer}"))
 }
 
@@ -176,11 +192,11 @@ async fn plan(stage: &mut Stage, task: &str) -> Outcome {
                 return Outcome::Interrupted;
             }
             Verdict::Hook(decision) if decision["behavior"] != "allow" => {
-                stage.hooks.tell("PostToolBatch", json!({ "tool_calls": [call] })).await;
+                stage.round(call).await;
                 feedback = format!(", minding: {}", shortened(&message(&decision), 300));
             }
             Verdict::Desk(_) | Verdict::Hook(_) => {
-                stage.hooks.tell("PostToolUse", call).await;
+                stage.ran(call).await;
                 return Outcome::Finished(format!("The plan is carried out:\n\n{plan}"));
             }
         }

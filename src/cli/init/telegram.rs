@@ -44,7 +44,7 @@ struct SetUp {
 }
 
 pub(in crate::cli) async fn run(args: InitTelegram, desk: &Desk) -> Result<(), Failure> {
-    if !ancestry::holders_above(std::process::id()).is_empty() {
+    if ancestry::inside_a_session() {
         let words = "this is inside a session of Vigie, and agents do not let people in";
         let failure = Failure::refused("inside_a_session", words);
         return Err(failure.hint("Run it in a terminal outside of Vigie."));

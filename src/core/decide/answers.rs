@@ -138,7 +138,7 @@ impl Work<'_> {
             });
         }
         match open.as_slice() {
-            [] if scope.is_empty() => {
+            [] if scope.is_empty() && self.state.lord().is_none() => {
                 self.mark(
                     &message.receipt(vec![]),
                     Mark::NotTaken { why: "nothing waits for an answer".into() },
@@ -152,7 +152,11 @@ impl Work<'_> {
                 self.mark(&message.receipt(vec![]), Mark::NotTaken { why: why.into() });
                 Some(HeardOutcome::Handled)
             }
-            [gate] if reading != Reading::AllowAll && !message.reply_elsewhere => {
+            [gate]
+                if reading != Reading::AllowAll
+                    && !message.reply_elsewhere
+                    && !(scope.is_empty() && self.lord_spoke_after(*gate)) =>
+            {
                 let given = self.given(*gate, &message.text, false);
                 Some(self.answered(message, *gate, given))
             }

@@ -22,6 +22,7 @@ impl Work<'_> {
                 },
             });
         }
+        self.boot_lord();
     }
 
     /// Nobody tells when threads of a person's own chat are switched on, so a start tries anew.

@@ -3,14 +3,16 @@
 
 use super::Work;
 use crate::{
-    caller::{AgentCommand, AgentRefusal, AgentReply, AgentRequest, Principal, TokenHash},
+    caller::{
+        AgentCommand, AgentRefusal, AgentReply, AgentRequest, Principal, TokenHash, TokenScope,
+    },
     id::SessionId,
 };
 
 impl Work<'_> {
     pub(super) fn agent_call(&mut self, request: AgentRequest) -> Result<AgentReply, AgentRefusal> {
         let AgentRequest { token, host, what, facts } = request;
-        let caller = self.caller(&token)?;
+        let caller = self.caller(&token, what.scope())?;
         match what {
             AgentCommand::Whoami => Ok(self.whoami(&caller)),
             AgentCommand::Projects => Ok(self.projects()),
@@ -30,14 +32,23 @@ impl Work<'_> {
             AgentCommand::Acknowledge { mails } => Ok(self.acknowledge_mail(&caller, &mails)),
             AgentCommand::SetSummary { text } => self.set_summary(&caller, &text),
             AgentCommand::Notify { text } => self.notify_people(&caller, &text),
-            AgentCommand::SendFile { path, about } => self.send_file(&caller, path, &about),
+            AgentCommand::SendFile { path, about } => self.send_file(&caller, &path, &about),
             AgentCommand::Usage => Ok(self.usage_of(&caller)),
         }
     }
 
-    fn caller(&self, token: &TokenHash) -> Result<Principal, AgentRefusal> {
-        let known = self.state.known(token).map(|known| known.principal);
-        known.ok_or_else(|| AgentRefusal::TokenOver { why: "its session has ended".into() })
+    fn caller(
+        &self,
+        token: &TokenHash,
+        scope: Option<TokenScope>,
+    ) -> Result<Principal, AgentRefusal> {
+        let Some(known) = self.state.known(token) else {
+            return Err(AgentRefusal::TokenOver { why: "its session has ended".into() });
+        };
+        match scope {
+            Some(scope) if !known.scopes.contains(&scope) => Err(AgentRefusal::NoScope(scope)),
+            Some(_) | None => Ok(known.principal),
+        }
     }
 
     /// The session that asks, for what only sessions can do.

@@ -88,6 +88,9 @@ pub(super) fn answer_rule(gate: &Gate) -> String {
         (Asked::Questions { questions }, _) if questions.iter().any(|q| q.multiple) => {
             "Tick and tap Done, write the numbers (1, 3), or reply in your own words.".into()
         }
+        (Asked::Questions { questions }, _) if questions.iter().all(|q| q.options.is_empty()) => {
+            "Answer in your own words.".into()
+        }
         (Asked::Questions { .. }, _) => "Or answer in your own words.".into(),
         (Asked::Plan { .. }, _) => "Or say in your own words what should change.".into(),
     }

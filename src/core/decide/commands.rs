@@ -98,10 +98,26 @@ impl Work<'_> {
             }
             (None, scope) => scope.to_vec(),
         };
+        let tree = arguments.split_whitespace().nth(1);
+        if name == Name::End && tree.is_some_and(|word| word.eq_ignore_ascii_case("tree")) {
+            return self.slash_end_tree(message, targets[0]);
+        }
         for id in targets {
             if let Err(refusal) = self.slash_on(message, id, name) {
                 self.say_here(message, &refusal.in_a_chat());
             }
+        }
+        HeardOutcome::Handled
+    }
+
+    /// `/end NAME tree`: with whatever was started below it.
+    fn slash_end_tree(&mut self, message: &Message, id: SessionId) -> HeardOutcome {
+        match self.end_tree(id, &message.human) {
+            Ok(_) => {
+                let stored = Mark::Stored { targets: vec![], words: None };
+                self.mark(&message.receipt(vec![]), stored);
+            }
+            Err(refusal) => self.say_here(message, &refusal.in_a_chat()),
         }
         HeardOutcome::Handled
     }

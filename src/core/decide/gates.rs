@@ -17,6 +17,7 @@ use crate::{
     delivery::{Rank, Shown},
     gate::{Answer, Asker, Gate, GateState, TooLate},
     id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
+    session::Life,
     state::{Chat, Role, Row},
     text::{self, Rich, Style},
 };
@@ -32,17 +33,30 @@ pub(super) struct Who {
 }
 
 impl Work<'_> {
+    /// A request that the agent's holder keeps open.
+    pub(super) fn asked(&mut self, session: SessionId, run: u32, request: RequestId, ask: Asked) {
+        if self.gate_of_request(session, run, &request).is_none() {
+            self.open_gate(session, run, request, ask, Asker::Request);
+        }
+    }
+
+    fn gate_of_request(&self, session: SessionId, run: u32, request: &RequestId) -> Option<&Gate> {
+        self.state.gates.values().find(|g| {
+            g.session == session
+                && g.run == run
+                && g.request == *request
+                && g.asker == Asker::Request
+        })
+    }
+
     pub(super) fn open_gate(
         &mut self,
         session: SessionId,
         run: u32,
         request: RequestId,
         ask: Asked,
-    ) {
-        let known = |g: &Gate| g.session == session && g.run == run && g.request == request;
-        if self.state.gates.values().any(known) {
-            return;
-        }
+        asker: Asker,
+    ) -> Gate {
         let cwd = self.state.sessions.get(&session).map(|s| s.cwd.clone()).unwrap_or_default();
         let shown = shown(&ask, &cwd);
         let state = &*self.state;
@@ -65,7 +79,7 @@ impl Work<'_> {
             picked: vec![None; questions],
             ticked: BTreeSet::new(),
             state: GateState::Open,
-            asker: Asker::Request,
+            asker,
             cards: Vec::new(),
         };
         self.put(Row::Gate(gate.clone()));
@@ -78,6 +92,7 @@ impl Work<'_> {
             json!({ "code": gate.code, "title": gate.shown.title, "digest": gate.shown.digest }),
         );
         self.show_thread(session);
+        gate
     }
 
     /// One card a chat. What does not fit on the card goes before it as a document, whole.
@@ -267,8 +282,7 @@ impl Work<'_> {
         request: &RequestId,
         how: &Settled,
     ) {
-        let matching = |g: &&Gate| g.session == session && g.run == run && g.request == *request;
-        let Some(mut gate) = self.state.gates.values().find(matching).cloned() else { return };
+        let Some(mut gate) = self.gate_of_request(session, run, request).cloned() else { return };
         let now = self.now;
         let closed = |why: &str| GateState::Closed { why: why.into(), at: now };
         gate.state = match (gate.state, how) {
@@ -297,21 +311,31 @@ impl Work<'_> {
         self.close_gate(&gate);
     }
 
-    fn close_gate(&mut self, gate: &Gate) {
+    pub(super) fn close_gate(&mut self, gate: &Gate) {
         let about = About { session: Some(gate.session), gate: Some(gate.id), human: None };
         self.put(Row::Gate(gate.clone()));
         self.journal("gate_settled", about, json!({ "state": gate.state }));
         self.update_cards(gate);
     }
 
-    /// The session's program is gone, and with it whatever it waited for.
-    pub(super) fn close_gates_of(&mut self, session: SessionId, why: &str) {
+    /// The session's program is gone, and with it the requests it waited on. What a tool of ours
+    /// asked for it waits for a resume, unless the session was meant to end.
+    pub(super) fn close_gates_of(&mut self, session: SessionId, life: &Life, why: &str) {
+        let ended = matches!(life, Life::Ended { .. });
         let open = |g: &&Gate| {
-            g.session == session && matches!(g.state, GateState::Open | GateState::Answered { .. })
+            g.session == session
+                && (ended || g.asker == Asker::Request)
+                && matches!(g.state, GateState::Open | GateState::Answered { .. })
         };
         let gates: Vec<_> = self.state.gates.values().filter(open).cloned().collect();
         for mut gate in gates {
-            gate.state = GateState::Closed { why: why.into(), at: self.now };
+            let why = match (gate.asker, &gate.state) {
+                (Asker::Tool, GateState::Answered { .. }) => {
+                    format!("{why} before it had the answer; it gets it when it is resumed")
+                }
+                _ => why.into(),
+            };
+            gate.state = GateState::Closed { why, at: self.now };
             self.close_gate(&gate);
         }
     }
@@ -322,10 +346,14 @@ impl Work<'_> {
         let late: Vec<_> = self.state.open_gates().filter(|g| g.until <= now).cloned().collect();
         for gate in late {
             let reason = Some("nobody answered in time".into());
+            let verdict = match gate.asker {
+                Asker::Request => "Denied",
+                Asker::Tool => "Not answered",
+            };
             let answer = Answer {
                 by: None,
                 decision: Decision::Deny { reason },
-                verdict: "Denied".into(),
+                verdict: verdict.into(),
                 at: now,
                 via: "Vigie".into(),
             };

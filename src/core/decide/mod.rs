@@ -3,15 +3,19 @@
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
 mod answers;
+mod asking;
 mod boot;
+mod bounds;
 mod budget;
 mod callers;
 mod card;
 mod commands;
+mod digest;
 mod gates;
 mod given;
 mod heard;
 mod looks;
+mod lord;
 mod mail;
 mod noted;
 mod orders;
@@ -21,10 +25,13 @@ mod peers;
 mod people;
 mod reports;
 mod requests;
+mod reserve;
 mod route;
 mod show;
 mod slash;
 mod spawn;
+mod start;
+mod stopping;
 mod tickets;
 mod tokens;
 
@@ -238,8 +245,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.tell_of_strangers();
     work.lapse_gates();
     work.show_late_progress();
+    work.keep_lord();
     work.offer_mail();
     work.hand_prompts();
+    work.settle_read_answers();
     work.keep_shut_chats_short();
     work.send_due();
     work.out

@@ -4,14 +4,15 @@ use serde_json::json;
 
 use super::{About, Effect, Work};
 use crate::{
-    agent::{AgentEvent, ExitStatus, Order, OrderKind},
+    agent::{AgentEvent, ExitStatus, Order, OrderKind, PromptForm},
     bridge::Level,
     delivery::Rank,
     gate::{Asker, Gate, GateState},
     id::SessionId,
-    prompt::PromptState,
+    prompt::{Prompt, PromptState},
     session::{Launch, Life, Worktree},
     state::Row,
+    text::Rich,
 };
 
 impl Work<'_> {
@@ -26,19 +27,36 @@ impl Work<'_> {
         let idle: Vec<_> = self.state.sessions.values().filter(ready).map(|s| s.id).collect();
         for session in idle {
             let first = self.state.line_of(session).next().cloned();
-            if let Some(first) = first.filter(|prompt| prompt.state == PromptState::Queued) {
-                self.hand(first);
+            let Some(first) = first.filter(|prompt| prompt.state == PromptState::Queued) else {
+                continue;
+            };
+            if self.is_spent(session) {
+                if self.state.line_of(session).all(|prompt| prompt.by.is_none()) {
+                    continue;
+                }
+                self.renew_reserve(session);
             }
+            self.hand(first);
         }
     }
 
-    pub(super) fn hand(&mut self, mut prompt: crate::prompt::Prompt) {
-        let what =
-            OrderKind::Prompt { prompt: prompt.id, text: prompt.text.clone(), form: prompt.form };
+    pub(super) fn hand(&mut self, mut prompt: Prompt) {
+        let what = self.prompt_order(&prompt);
         let session = prompt.session;
         let order = self.order(session, what);
         prompt.state = PromptState::Handed { order, at: self.now };
         self.put(Row::Prompt(prompt));
+    }
+
+    /// A prompt as its session gets it: a brief says whose words it is, and the Lord gets with a
+    /// person's words where everything stands at that moment.
+    fn prompt_order(&self, prompt: &Prompt) -> OrderKind {
+        let text = match &prompt.by {
+            Some(_) if prompt.form == PromptForm::Text => self.with_digest(prompt),
+            None if prompt.mails.is_empty() => self.brief(prompt.session, &prompt.text),
+            Some(_) | None => prompt.text.clone(),
+        };
+        OrderKind::Prompt { prompt: prompt.id, text, form: prompt.form }
     }
 
     /// The holder answers: whatever it was told and has not settled is told again under the same ids.
@@ -47,14 +65,9 @@ impl Work<'_> {
             return;
         }
         let handed = self.state.line_of(id).filter_map(|prompt| match &prompt.state {
-            PromptState::Handed { order, .. } => Some(Order {
-                id: *order,
-                what: OrderKind::Prompt {
-                    prompt: prompt.id,
-                    text: prompt.text.clone(),
-                    form: prompt.form,
-                },
-            }),
+            PromptState::Handed { order, .. } => {
+                Some(Order { id: *order, what: self.prompt_order(prompt) })
+            }
             PromptState::Queued | PromptState::Taken { .. } | PromptState::Refused { .. } => None,
         });
         let asked = |g: &&Gate| g.session == id && g.run == run && g.asker == Asker::Request;
@@ -102,20 +115,34 @@ impl Work<'_> {
             return;
         }
         let at = self.now;
+        let life = match &session.ending {
+            Some(ending) => Life::Ended { at, how: self.ended_by(&ending.by) },
+            None => Life::Lost { at, why: "could not be started".into() },
+        };
         self.change(id, |s| {
-            s.life = Life::Lost { at, why: "could not be started".into() };
+            s.life = life.clone();
             s.launching = None;
+            s.ending = None;
+            s.token = None;
         });
         let about = About { session: Some(id), ..About::default() };
         self.journal("launch_failed", about, json!({ "why": why }));
-        self.close_gates_of(id, &format!("{} could not be started", session.name));
+        self.close_gates_of(id, &life, &format!("{} could not be started", session.name));
         self.keep_line(id);
-        let words = crate::text::Rich::plain(format!(
-            "{} could not be started: {why}. What you wrote is kept.",
-            session.name
-        ));
+        let (level, kept) = match life {
+            // It should not run, and it does not.
+            Life::Ended { .. } => (Level::Note, ""),
+            Life::Starting { .. }
+            | Life::Idle { .. }
+            | Life::Working { .. }
+            | Life::NeedsDesk { .. }
+            | Life::Lost { .. } => (Level::Ring, " What you wrote is kept."),
+        };
+        let words = format!("{} could not be started: {why}.{kept}", session.name);
         let buttons = vec![super::reports::resume_button(&session)];
-        self.post_to_session(id, &super::show::note(Level::Ring, words, buttons), Rank::Gate);
+        let note = super::show::note(level, Rich::plain(words), buttons);
+        self.post_to_session(id, &note, Rank::Gate);
+        self.say_who_goes_on(id);
         self.show_thread(id);
     }
 
@@ -133,6 +160,8 @@ impl Work<'_> {
         let since = self.now;
         self.change(id, |s| {
             s.run += 1;
+            // The program to come has one of its own; whatever is left of the last speaks no more.
+            s.token = None;
             s.life = Life::Starting { since };
             s.turn = None;
             s.ending = None;

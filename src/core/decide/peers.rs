@@ -1,11 +1,10 @@
 //! What agents see of each other, and what they say of themselves.
 
 use serde_json::json;
-use std::fmt::Write as _;
 
 use super::{About, Effect, LookAt, Work, show};
 use crate::{
-    bridge::{Level, SessionLook},
+    bridge::Level,
     caller::{
         AgentRefusal, AgentReply, Isolated, ListScope, Listing, PeerView, Principal, ProjectView,
         UsageView, WaitsFor, Whoami, WithEnded,
@@ -13,7 +12,7 @@ use crate::{
     command::Refusal,
     delivery::Rank,
     id::{ProjectName, SessionId},
-    session::{Session, Summary},
+    session::{Life, Session, Summary},
     text::{self, Rich, Style},
 };
 
@@ -45,13 +44,7 @@ impl Work<'_> {
 
     /// As lists and messages call them.
     pub(super) fn principal_name(&self, principal: &Principal) -> String {
-        match principal {
-            Principal::Session { session } => self.session_name(*session),
-            Principal::Client { token } => {
-                let client = self.state.tokens.get(token);
-                client.map_or_else(|| token.to_string(), |token| token.name.clone())
-            }
-        }
+        self.state.principal_name(principal)
     }
 
     /// Who started whom, the nearest first.
@@ -96,7 +89,10 @@ impl Work<'_> {
         let scoped = |other: &Session| match (listing.scope, own) {
             (ListScope::Machine, _) => true,
             (ListScope::Tree, _) => self.is_below(other.id, caller),
-            (ListScope::Project | ListScope::Repository, Some(own)) => other.project == own.project,
+            (ListScope::Project, Some(own)) => other.project == own.project,
+            (ListScope::Repository, Some(own)) => {
+                self.repository(&other.project) == self.repository(&own.project)
+            }
             (ListScope::Directory, Some(own)) => other.cwd == own.cwd,
             (ListScope::Project | ListScope::Repository | ListScope::Directory, None) => false,
         };
@@ -115,8 +111,19 @@ impl Work<'_> {
         Ok(AgentReply::Sessions { digest: self.digest(&sessions), sessions })
     }
 
-    /// Whoever is isolated is seen by those alone that started it, and sees nobody else itself.
+    /// Where a project's worktrees come from; several projects may share one.
+    fn repository(&self, project: &ProjectName) -> String {
+        let known = self.state.rules.projects.iter().find(|known| known.name == *project);
+        known.map_or_else(|| project.to_string(), |known| known.path.clone())
+    }
+
+    /// Whoever is isolated is seen by those alone that started it, and sees nobody else itself. The
+    /// Lord speaks for the person, who sees everybody; it reaches an isolated one no more than others
+    /// do.
     pub(super) fn is_visible(&self, caller: &Principal, other: &Session) -> bool {
+        if self.is_lord(caller) {
+            return true;
+        }
         let own = match caller {
             Principal::Session { session } if *session == other.id => return true,
             Principal::Session { session } => self.state.sessions.get(session),
@@ -170,9 +177,9 @@ impl Work<'_> {
 
     pub(super) fn peer(&self, id: SessionId) -> PeerView {
         let session = &self.state.sessions[&id];
-        let waits = self.state.open_gates_of(id);
         PeerView {
             id,
+            run: session.run,
             name: session.name.clone(),
             title: session.title.clone(),
             project: session.project.clone(),
@@ -184,9 +191,7 @@ impl Work<'_> {
             summary: session.summary.clone(),
             doing: session.turn.as_ref().and_then(|turn| turn.lines.last().cloned()),
             last_words: session.last_words.clone(),
-            waits_for: waits
-                .map(|gate| WaitsFor { title: gate.shown.title.clone(), since: gate.opened })
-                .collect(),
+            waits_for: self.waits_for(id),
             queued: self.state.line_of(id).count(),
             unread_mail: self.state.mail_of(id).count(),
             spent: session.spent,
@@ -197,43 +202,27 @@ impl Work<'_> {
         }
     }
 
-    /// Where everything stands, worked out here so that no model has to: what waits for a person
-    /// first, then what is stuck, then the rest.
-    pub(super) fn digest(&self, sessions: &[PeerView]) -> String {
-        let live: Vec<_> = sessions.iter().filter(|s| s.life.is_live()).collect();
-        let waiting = live.iter().filter(|s| !s.waits_for.is_empty()).count();
-        let working = live.iter().filter(|s| s.life.look() == SessionLook::Working).count();
-        let spent: u64 = sessions.iter().map(|s| s.spent.micro_usd).sum();
-        let mut text = format!(
-            "{} live, {working} working, {waiting} waiting for a person, {}.",
-            live.len(),
-            show::money(spent)
-        );
-        for session in sessions {
-            let _ = write!(
-                text,
-                "\n{} ({}) {} {}",
-                session.name,
-                session.project,
-                show::look_words(session.life.look()),
-                show::span(session.life.since(), self.now)
-            );
-            for gate in &session.waits_for {
-                let _ = write!(
-                    text,
-                    "; waits for a person {}: {}",
-                    show::span(gate.since, self.now),
-                    gate.title
-                );
+    /// Everything only a person can do something about.
+    pub(super) fn waits_for(&self, id: SessionId) -> Vec<WaitsFor> {
+        let Some(session) = self.state.sessions.get(&id).filter(|s| s.life.is_live()) else {
+            return Vec::new();
+        };
+        let since = session.life.since();
+        let gates = self.state.open_gates_of(id);
+        let gates = gates.map(|g| WaitsFor { title: g.shown.title.clone(), since: g.opened });
+        let desk = match &session.life {
+            Life::NeedsDesk { why, .. } => {
+                Some(WaitsFor { title: format!("needs a person at the desk: {why}"), since })
             }
-            if let Some(words) = session.doing.as_ref().or(session.last_words.as_ref()) {
-                let _ = write!(text, "; {words}");
-            }
-            if session.spent.micro_usd > 0 {
-                let _ = write!(text, "; {}", show::money(session.spent.micro_usd));
-            }
-        }
-        text
+            Life::Starting { .. }
+            | Life::Idle { .. }
+            | Life::Working { .. }
+            | Life::Ended { .. }
+            | Life::Lost { .. } => None,
+        };
+        let title = "has used up what was set aside for it; a person has to write to it".into();
+        let spent = self.is_spent(id).then_some(WaitsFor { title, since });
+        gates.chain(desk).chain(spent).collect()
     }
 
     pub(super) fn set_summary(
@@ -279,7 +268,7 @@ impl Work<'_> {
     pub(super) fn send_file(
         &mut self,
         caller: &Principal,
-        path: String,
+        path: &str,
         about: &str,
     ) -> Result<AgentReply, AgentRefusal> {
         let id = Self::caller_session(caller, "send files")?;
@@ -291,7 +280,7 @@ impl Work<'_> {
             let target = self.session_target(&chat, id);
             let Some(place) = self.state.place_of(&target) else { continue };
             let files = self.state.limits_of(&chat.bridge, &chat.chat).files;
-            let at = LookAt::File { path: path.clone() };
+            let at = LookAt::File { path: path.into() };
             self.effect(Effect::Look { session: Box::new(session.clone()), at, files, place });
         }
         Ok(AgentReply::Done {
@@ -305,9 +294,11 @@ impl Work<'_> {
             Principal::Client { .. } => None,
         };
         let below = self.state.sessions.values().filter(|s| self.is_below(s.id, caller));
+        let mut below: Vec<_> = below.collect();
+        below.sort_by_key(|s| (s.spawn.as_ref().map(|spawn| spawn.depth), s.id));
         AgentReply::Usage(UsageView {
             own,
-            sessions: below.map(|s| (s.name.clone(), s.spent)).collect(),
+            sessions: below.into_iter().map(|s| (s.name.clone(), s.spent)).collect(),
             left: self.left_of(caller),
         })
     }

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use serde_json::json;
+use std::fmt::Write as _;
 
 use super::{About, Effect, Work, outbox::Draft, show};
 use crate::{
@@ -9,10 +10,11 @@ use crate::{
     agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
     bridge::{Action, Body, Button, Level, Mark, Post, Progress, Weight},
     delivery::{DeliveryState, Outgoing, Rank, Shown},
-    id::{PromptId, SessionId, TurnId},
+    gate::Asker,
+    id::{HumanId, PromptId, SessionId, TurnId},
     prompt::{Prompt, PromptState},
-    session::{Ended, Life, Session, Turn, exit_words},
-    state::{Row, State},
+    session::{Ended, EndedBy, Life, Session, Turn, exit_words},
+    state::{AnswerRow, Row, State},
     text::{self, Rich, Style},
 };
 
@@ -21,6 +23,9 @@ const PROGRESS_LINES: usize = 4;
 
 /// Longest progress line; a longer one is one argument's text.
 const PROGRESS_WIDTH: usize = 140;
+
+/// Longest last answer that is kept whole for who waits for it, in bytes: a model reads no longer one.
+const LONGEST_ANSWER: usize = 64 * 1024;
 
 /// A turn that lasts longer is shown though nothing is told of it, so that it can be stopped.
 const QUIET_TURN: TimeDelta = TimeDelta::seconds(3);
@@ -33,8 +38,9 @@ pub(super) fn next_late_progress(state: &State) -> Option<Timestamp> {
 fn unshown(state: &State) -> impl Iterator<Item = (SessionId, Timestamp)> {
     let turns = state.live().filter_map(|session| Some((session.id, session.turn.as_ref()?)));
     // A card says already what a turn does that waits for an answer.
+    let waits = |id| state.open_gates_of(id).any(|gate| gate.asker == Asker::Request);
     turns
-        .filter(|(id, turn)| turn.shown.is_empty() && state.open_gates_of(*id).next().is_none())
+        .filter(move |(id, turn)| turn.shown.is_empty() && !waits(*id))
         .map(|(id, turn)| (id, turn.since))
 }
 
@@ -49,6 +55,7 @@ impl Work<'_> {
             return;
         }
         session.last_seq = report.seq;
+        session.heard = Some(self.now);
         self.put(Row::Session(session));
         self.apply(id, run, report.what);
         self.effect(Effect::Acknowledge { session: id, run, seq: report.seq });
@@ -79,7 +86,7 @@ impl Work<'_> {
             AgentEvent::MailReturned { mail } => self.mail_returned(id, mail),
             AgentEvent::Token { hash } => self.change(id, |s| s.token = Some(hash)),
             AgentEvent::ForeignTurn { turn, text } => self.foreign_turn(id, turn, &text),
-            AgentEvent::Asked { request, ask } => self.open_gate(id, run, request, ask),
+            AgentEvent::Asked { request, ask } => self.asked(id, run, request, ask),
             AgentEvent::Settled { request, how } => self.settled(id, run, &request, &how),
             AgentEvent::Progress { turn, line } => self.progress(id, turn, &line),
             AgentEvent::Finished { turn, text, provisional } => {
@@ -92,6 +99,7 @@ impl Work<'_> {
             }
             AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
                 self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
+                self.check_reserve(id);
             }
             AgentEvent::Degraded { what } => {
                 let name = self.session_name(id);
@@ -158,7 +166,9 @@ impl Work<'_> {
         self.mail_read_in_turn(id);
         let unsure = self.state.unsure.iter().position(|p| p.id == prompt);
         let late = unsure.and_then(|at| self.state.unsure.remove(at));
-        if let Some(mut prompt) = self.prompt(prompt).or(late) {
+        let known = self.prompt(prompt).or(late);
+        let by = known.as_ref().and_then(|prompt| prompt.by.clone());
+        if let Some(mut prompt) = known {
             prompt.state = PromptState::Taken { at: self.now };
             self.put(Row::Prompt(prompt.clone()));
             let about = About { session: Some(id), gate: None, human: prompt.by.clone() };
@@ -166,7 +176,7 @@ impl Work<'_> {
             self.mark_taken(&prompt);
             self.stirred_by(&prompt);
         }
-        self.begin_turn(id, turn);
+        self.begin_turn(id, turn, by);
     }
 
     /// The receipt counts everybody a message went to.
@@ -193,12 +203,12 @@ impl Work<'_> {
         self.mark_stored_as(&message, Some(words));
     }
 
-    fn begin_turn(&mut self, id: SessionId, turn: Option<TurnId>) {
+    fn begin_turn(&mut self, id: SessionId, turn: Option<TurnId>, by: Option<HumanId>) {
         let since = self.now;
         self.change(id, |s| {
             s.life = Life::Working { since };
             s.turn =
-                Some(Turn { id: turn, since, lines: Vec::new(), shown: Vec::new(), finals: 0 });
+                Some(Turn { id: turn, by, since, lines: Vec::new(), shown: Vec::new(), finals: 0 });
         });
         self.show_thread(id);
     }
@@ -266,7 +276,7 @@ impl Work<'_> {
 
     fn foreign_turn(&mut self, id: SessionId, turn: Option<TurnId>, text: &str) {
         self.mail_read_in_turn(id);
-        self.begin_turn(id, turn);
+        self.begin_turn(id, turn, None);
         let name = self.session_name(id);
         self.show_foreign_words(id, &format!("At the desk of {name}: "), text);
     }
@@ -285,7 +295,7 @@ impl Work<'_> {
         let line: String =
             text::mask(line).text.replace('\n', " ").chars().take(PROGRESS_WIDTH).collect();
         if self.state.sessions.get(&id).is_some_and(|s| s.turn.is_none()) {
-            self.begin_turn(id, turn);
+            self.begin_turn(id, turn, None);
         }
         self.change(id, |s| {
             if let Some(turn) = &mut s.turn {
@@ -388,21 +398,41 @@ impl Work<'_> {
     }
 
     fn finished(&mut self, id: SessionId, _turn: Option<TurnId>, text: &str, provisional: bool) {
+        let level = self.level_of_words(id);
         if provisional {
             self.progress(id, None, "background work goes on");
         } else {
             self.end_turn(id, "worked");
         }
         self.change(id, |s| s.last_words = Some(show::last_words(&text::mask(text).text)));
+        self.keep_answer(id, text);
         self.mail_read_in_turn(id);
         self.journal_session("turn_finished", id);
-        self.post_answer(id, text, Level::Note);
+        self.post_answer(id, text, level);
         self.show_thread(id);
     }
 
+    /// The whole of it, for whoever waits for it.
+    fn keep_answer(&mut self, session: SessionId, text: &str) {
+        let masked = text::mask(text).text;
+        let mut text = masked.clone();
+        if masked.len() > LONGEST_ANSWER {
+            let end = (0..=LONGEST_ANSWER).rev().find(|at| masked.is_char_boundary(*at));
+            text.truncate(end.unwrap_or(0));
+            let left = masked.len() - text.len();
+            let _ = write!(text, "\n\n(cut here: {left} more bytes stand in its transcript)");
+        }
+        self.put(Row::Answer(AnswerRow { session, at: self.now, text }));
+    }
+
+    /// A turn came to no answer: whoever waits must not take the one before for it.
+    fn keep_no_answer(&mut self, id: SessionId, why: &str) {
+        if self.state.sessions.get(&id).is_some_and(|s| s.turn.is_some()) {
+            self.keep_answer(id, &format!("(no answer: {why})"));
+        }
+    }
+
     fn turn_failed(&mut self, id: SessionId, _turn: Option<TurnId>, kind: FailureKind, text: &str) {
-        self.end_turn(id, "failed after");
-        self.mail_read_in_turn(id);
         let name = self.session_name(id);
         let what = match kind {
             FailureKind::Limit => "is at its usage limit",
@@ -412,6 +442,10 @@ impl Work<'_> {
             FailureKind::Other => "failed",
         };
         let said = text::mask(text).text;
+        self.keep_answer(id, &format!("(no answer: {name} {what}: {})", said.trim()));
+        self.end_turn(id, "failed after");
+        self.mail_read_in_turn(id);
+        self.change(id, |s| s.last_words = Some(show::last_words(&format!("{what}: {said}"))));
         self.journal(
             "turn_failed",
             About { session: Some(id), ..About::default() },
@@ -425,6 +459,7 @@ impl Work<'_> {
     }
 
     fn interrupted(&mut self, id: SessionId) {
+        self.keep_no_answer(id, "the turn was interrupted");
         self.end_turn(id, "stopped after");
         self.mail_read_in_turn(id);
         let name = self.session_name(id);
@@ -438,9 +473,10 @@ impl Work<'_> {
         let Some(session) = self.state.sessions.get(&id).cloned() else { return };
         let at = self.now;
         let words = exit_words(how);
+        self.keep_no_answer(id, &format!("its program ended in the middle of the turn ({words})"));
         self.end_turn(id, "cut off after");
         let life = match (&session.ending, how) {
-            (Some(ending), _) => Life::Ended { at, how: Ended::By { human: ending.by.clone() } },
+            (Some(ending), _) => Life::Ended { at, how: self.ended_by(&ending.by) },
             (None, ExitStatus::Code { code: 0 }) => Life::Ended { at, how: Ended::Itself },
             (None, ExitStatus::Code { .. } | ExitStatus::Signal { .. } | ExitStatus::Unknown) => {
                 Life::Lost { at, why: words.clone() }
@@ -449,20 +485,29 @@ impl Work<'_> {
         self.change(id, |s| {
             s.life = life.clone();
             s.ending = None;
+            s.token = None;
         });
         self.journal(
             "session_exited",
             About { session: Some(id), ..About::default() },
             json!({ "how": how }),
         );
-        self.close_gates_of(id, &format!("{} ended ({words})", session.name));
+        self.close_gates_of(id, &life, &format!("{} ended ({words})", session.name));
         self.mail_of_gone(id);
         if how == ExitStatus::Unknown {
             self.doubt_handed(id);
         }
         self.keep_line(id);
         self.say_exit(&session, &life, &words, last);
+        self.say_who_goes_on(id);
         self.show_thread(id);
+    }
+
+    pub(super) fn ended_by(&self, by: &EndedBy) -> Ended {
+        match by {
+            EndedBy::Human(human) => Ended::By { human: human.clone() },
+            EndedBy::Agent(agent) => Ended::ByAgent { name: self.principal_name(agent) },
+        }
     }
 
     /// The holder died with the program: whether the agent read what was handed is not known, so
@@ -503,10 +548,16 @@ impl Work<'_> {
     fn say_exit(&mut self, session: &Session, life: &Life, words: &str, last: &[String]) {
         let name = &session.name;
         let unwanted = matches!(life, Life::Lost { .. });
-        let mut text = Rich::plain(if unwanted {
-            format!("{name} stopped with {words}.")
-        } else {
-            format!("{name} ended.")
+        let mut text = Rich::plain(match life {
+            Life::Lost { .. } => format!("{name} stopped with {words}."),
+            Life::Ended { how: Ended::ByAgent { name: agent }, .. } => {
+                format!("{name} ended: {agent} ended it.")
+            }
+            Life::Starting { .. }
+            | Life::Idle { .. }
+            | Life::Working { .. }
+            | Life::NeedsDesk { .. }
+            | Life::Ended { .. } => format!("{name} ended."),
         });
         if unwanted && last.iter().any(|line| !line.trim().is_empty()) {
             // A rule across the screen is three lines on a phone and says nothing.

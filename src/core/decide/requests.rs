@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use super::{About, Work, gates::Who, given::Given, show};
+use super::{About, Work, gates::Who, given::Given};
 use crate::{
-    agent::{Asked, Order, OrderKind, PromptForm},
+    agent::{Asked, OrderKind, PromptForm},
     answer::{self, Reading},
-    command::{Command, Refusal, Reply, Request, SessionView, Start, Status},
+    command::{Command, Refusal, Reply, Request, SessionView, Status},
     gate::Gate,
-    id::{AgentName, GateCode, GateId, HumanId, PromptId, SessionId, SessionName},
+    id::{GateCode, GateId, HumanId, PromptId, SessionId},
     nearest::nearest,
     prompt::{Prompt, PromptMessage, PromptState},
-    session::{Ending, Launch, Life, Role, Session, Spent, Stirred},
-    state::{Project, Row, State},
+    session::{Launch, Session},
+    state::{Row, State},
     text,
 };
 
@@ -84,7 +84,7 @@ impl Work<'_> {
         near.into_iter().filter_map(|name| self.state.session_named(name)).cloned().collect()
     }
 
-    fn live_named(&self, name: &str) -> Result<SessionId, Refusal> {
+    pub(super) fn live_named(&self, name: &str) -> Result<SessionId, Refusal> {
         let id = self.named(name)?;
         let session = &self.state.sessions[&id];
         if session.life.is_live() {
@@ -94,93 +94,6 @@ impl Work<'_> {
         }
     }
 
-    pub(super) fn start(&mut self, start: &Start, by: &HumanId) -> Result<SessionId, Refusal> {
-        let name: SessionName =
-            start.name.trim().parse().map_err(|e| Refusal::BadName(format!("{e}")))?;
-        if let Some(session) = self.state.session_named(name.as_str()).filter(|s| s.life.is_live())
-        {
-            return Err(Refusal::StillLive { name: session.name.clone() });
-        }
-        let project = self.project(start.project.as_deref())?;
-        let agent = self.agent(start.agent.as_deref(), &project)?;
-        let conversation = self.ids.uuid();
-        let session = Session {
-            id: self.ids.make(SessionId::from_parts),
-            name,
-            title: match (start.title.trim(), start.prompt.as_deref()) {
-                ("", Some(prompt)) => show::last_words(prompt),
-                (title, _) => title.into(),
-            },
-            project: project.name,
-            agent,
-            cwd: project.path,
-            worktree: None,
-            created: self.now,
-            life: Life::Starting { since: self.now },
-            ending: None,
-            interrupting: None,
-            launching: None,
-            run: 0,
-            conversation: Some(conversation.clone()),
-            last_seq: 0,
-            turn: None,
-            last_words: None,
-            spent: Spent::default(),
-            role: Role::Worker,
-            spawn: None,
-            isolated: start.isolated,
-            summary: None,
-            token: None,
-            stirred: Stirred::default(),
-        };
-        let id = session.id;
-        let detail =
-            json!({ "name": session.name, "project": session.project, "agent": session.agent });
-        self.put_session(session);
-        self.journal(
-            "session_ordered",
-            About { session: Some(id), gate: None, human: Some(by.clone()) },
-            detail,
-        );
-        self.launch(id, Launch::New { conversation });
-        if let Some(text) = start.prompt.as_deref().filter(|text| !text.trim().is_empty()) {
-            self.queue(id, text, PromptForm::Text, by, None)?;
-        }
-        Ok(id)
-    }
-
-    pub(super) fn project(&self, name: Option<&str>) -> Result<Project, Refusal> {
-        let projects = &self.state.rules.projects;
-        let found = match name {
-            Some(name) => projects.iter().find(|p| p.name.as_str().eq_ignore_ascii_case(name)),
-            None => projects.first(),
-        };
-        found.cloned().ok_or_else(|| {
-            let name = name.unwrap_or_default();
-            let near = nearest(name, projects.iter().map(|p| p.name.as_str()), NEAR);
-            Refusal::NoProject {
-                name: name.into(),
-                known: projects.iter().map(|p| p.name.clone()).collect(),
-                near: near.into_iter().map(str::to_owned).collect(),
-            }
-        })
-    }
-
-    fn agent(&self, name: Option<&str>, project: &Project) -> Result<AgentName, Refusal> {
-        let name = name.unwrap_or(project.agent.as_str());
-        let agents = &self.state.rules.agents;
-        agents.iter().find(|a| a.as_str().eq_ignore_ascii_case(name)).cloned().ok_or_else(|| {
-            Refusal::NoAgent {
-                name: name.into(),
-                known: agents.clone(),
-                near: nearest(name, agents.iter().map(AgentName::as_str), NEAR)
-                    .into_iter()
-                    .map(str::to_owned)
-                    .collect(),
-            }
-        })
-    }
-
     fn send_prompt(
         &mut self,
         id: SessionId,
@@ -188,10 +101,10 @@ impl Work<'_> {
         form: PromptForm,
         by: &HumanId,
     ) -> Result<Reply, Refusal> {
-        let session = &self.state.sessions[&id];
-        if !session.life.is_live() {
-            return Err(Refusal::NotLive { name: session.name.clone() });
+        if !self.is_live(id) && !self.wake_lord(id) {
+            return Err(Refusal::NotLive { name: self.state.sessions[&id].name.clone() });
         }
+        let session = &self.state.sessions[&id];
         let ahead = self.state.line_of(id).count();
         let session = session.name.clone();
         let prompt = self.queue(id, text, form, by, None)?;
@@ -248,29 +161,16 @@ impl Work<'_> {
         Ok(id)
     }
 
-    pub(super) fn end(
-        &mut self,
-        name: &str,
-        by: &HumanId,
-        how: OrderKind,
-    ) -> Result<Reply, Refusal> {
-        let id = self.live_named(name)?;
-        let name = self.session_name(id);
-        let killed = how == OrderKind::Kill;
-        let order = self.order(id, how.clone());
-        let ending = Ending { by: by.clone(), order: Order { id: order, what: how } };
-        self.change(id, |s| s.ending = Some(ending));
-        let about = About { session: Some(id), gate: None, human: Some(by.clone()) };
-        self.journal("end_ordered", about, json!({ "kill": killed }));
-        let words = if killed {
-            format!("Killing {name} and all it started.")
-        } else {
-            format!("Ending {name}.")
-        };
-        Ok(Reply::Done { words })
+    /// A person wants it to go on.
+    pub(super) fn resume(&mut self, id: SessionId) -> Result<(), Refusal> {
+        self.go_on(id)?;
+        if self.state.lord().is_some_and(|lord| lord.id == id) {
+            self.watch_lord_anew();
+        }
+        Ok(())
     }
 
-    pub(super) fn resume(&mut self, id: SessionId) -> Result<(), Refusal> {
+    pub(super) fn go_on(&mut self, id: SessionId) -> Result<(), Refusal> {
         let session = &self.state.sessions[&id];
         let name = session.name.clone();
         if session.life.is_live()
@@ -279,8 +179,12 @@ impl Work<'_> {
             return Err(Refusal::StillLive { name });
         }
         let conversation = session.conversation.clone().ok_or(Refusal::NothingToResume { name })?;
+        // A program that never said a word has begun no conversation, so there is none to lose.
+        let never_ran = session.last_seq == 0;
         self.journal_session("resume_ordered", id);
-        self.launch(id, Launch::Resume { conversation });
+        let how =
+            if never_ran { Launch::New { conversation } } else { Launch::Resume { conversation } };
+        self.launch(id, how);
         Ok(())
     }
 
@@ -376,6 +280,12 @@ impl State {
     fn view(&self, id: SessionId) -> Option<SessionView> {
         let session = self.sessions.get(&id)?.clone();
         let open_gates = self.open_gates_of(id).map(|g| (g.id, g.code.clone())).collect();
-        Some(SessionView { session, open_gates, queued: self.line_of(id).count() })
+        Some(SessionView {
+            open_gates,
+            queued: self.line_of(id).count(),
+            unread_mail: self.mail_of(id).count(),
+            started_by: session.spawn.as_ref().map(|spawn| self.principal_name(&spawn.by)),
+            session,
+        })
     }
 }

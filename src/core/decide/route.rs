@@ -143,6 +143,12 @@ impl Work<'_> {
         if let Some(outcome) = self.as_answer(message, scope) {
             return outcome;
         }
+        // Words without an address are for the Lord, so they answer what it asks.
+        if let ([], Some(lord)) = (scope, self.state.lord().map(|lord| lord.id))
+            && let Some(outcome) = self.as_answer(message, &[lord])
+        {
+            return outcome;
+        }
         self.send_to_sessions(message, scope, PromptForm::Text)
     }
 
@@ -187,6 +193,10 @@ impl Work<'_> {
         scope: &[SessionId],
         form: PromptForm,
     ) -> HeardOutcome {
+        // Whatever has no address goes to the Lord, if there is one.
+        if let ([], Some(lord)) = (scope, self.state.lord().map(|lord| lord.id)) {
+            return self.send_to_sessions(message, &[lord], form);
+        }
         if scope.is_empty() {
             let likely = self.likeliest();
             return self.keep_form(
@@ -197,7 +207,8 @@ impl Work<'_> {
                 None,
             );
         }
-        if let Some(ended) = scope.iter().copied().find(|id| !self.is_live(*id)) {
+        let asleep = |work: &mut Self, id: &SessionId| !work.is_live(*id) && !work.wake_lord(*id);
+        if let Some(ended) = scope.iter().copied().find(|id| asleep(self, id)) {
             let name = self.session_name(ended);
             let words =
                 format!("{name} does not run. Your text is kept. Resume {name} and send it?");

@@ -155,7 +155,8 @@ impl Work<'_> {
         let session = self.state.sessions.get(&prompt.session)?;
         let name = &session.name;
         let ahead = self.state.line_of(session.id).filter(|p| p.number < prompt.number).count();
-        let when = if self.state.open_gates_of(session.id).next().is_some() {
+        let waits = |gate: &crate::gate::Gate| gate.asker == crate::gate::Asker::Request;
+        let when = if self.state.open_gates_of(session.id).any(waits) {
             format!("{name} takes it after your answer")
         } else {
             match &session.life {

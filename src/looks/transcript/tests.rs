@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fs};
 use tempfile::TempDir;
-use vigie_core::{agent::Report, id::SessionId};
+use vigie_core::{agent::Report, id::SessionId, session::Role};
 
 const ID: &str = "00000000-0000-4000-8000-000000000001";
 
@@ -35,6 +35,9 @@ impl Run {
             shared: run.folder(),
             recording_limit: 1 << 20,
             prompt_ends: None,
+            mcp_url: None,
+            role: Role::Worker,
+            confinement: None,
         };
         fs::write(run.folder().join("spec.json"), serde_json::to_vec(&spec).unwrap()).unwrap();
         run

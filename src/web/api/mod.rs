@@ -3,6 +3,7 @@
 mod desk;
 mod people;
 mod sessions;
+mod tokens;
 mod waiting;
 
 use axum::{
@@ -48,6 +49,8 @@ pub(super) fn router() -> Router<App> {
         .route("/pair", post(people::pair))
         .route("/people", get(people::list))
         .route("/people/{bridge}/{id}", axum::routing::delete(people::unpair))
+        .route("/tokens", get(tokens::list).post(tokens::create))
+        .route("/tokens/{name}", axum::routing::delete(tokens::revoke))
         .route("/down", post(desk::down))
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)
@@ -62,7 +65,7 @@ async fn status(
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<StatusShape>, Fault> {
     let status = read_status(&app, &caller).await?;
-    Ok(Json(StatusShape::new(about(&app), &status)))
+    Ok(Json(StatusShape::new(about(&app), &status, app.outside.protections.to_vec())))
 }
 
 async fn daemon(State(app): State<App>) -> Json<DaemonShape> {

@@ -19,7 +19,7 @@ use crate::{
         fault::Fault,
         people::Caller,
         serve::App,
-        shapes::{Done, Folder, NewSession, Screen, SendText, SessionShape, Stored},
+        shapes::{Done, EndSession, Folder, NewSession, Screen, SendText, SessionShape, Stored},
     },
 };
 
@@ -49,8 +49,8 @@ pub(super) async fn start(
     Extension(caller): Extension<Caller>,
     body: Bytes,
 ) -> Result<(StatusCode, Json<SessionShape>), Fault> {
-    let NewSession { name, title, project, agent, prompt } = read(&body)?;
-    let isolated = Isolated::No;
+    let NewSession { name, title, project, agent, prompt, isolated } = read(&body)?;
+    let isolated = if isolated { Isolated::Yes } else { Isolated::No };
     let start = Command::Start(Start { name, title, project, agent, prompt, isolated });
     match ask(&app, &caller, Role::Talker, start).await? {
         Reply::Started(view) => Ok((StatusCode::CREATED, Json(SessionShape::new(&view)))),
@@ -86,8 +86,11 @@ pub(super) async fn end(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Path(session): Path<String>,
+    body: Bytes,
 ) -> Answer<Done> {
-    steer(&app, &caller, Command::End { session }).await
+    let EndSession { tree } = if body.is_empty() { EndSession::default() } else { read(&body)? };
+    let end = if tree { Command::EndTree { session } } else { Command::End { session } };
+    steer(&app, &caller, end).await
 }
 
 pub(super) async fn kill(

@@ -18,6 +18,8 @@
 //! | `draft TEXT` | the tool `Write`, into the file the agent named for its plan |
 //! | `plan` | the tool `ExitPlanMode` |
 //! | `subagent STEP` | the tool `Agent`, with a script of one step |
+//! | `call TOOL JSON` | any tool; in the JSON `->` stands for `=>`, and ` ; ` for ` then ` |
+//! | `if TEXT ? STEP : STEP` | the first step when `TEXT` is in what its last tool gave it |
 //! | `error STATUS` | this HTTP status, every time |
 //!
 //! After the last step the model repeats what its last tool gave it.
@@ -160,6 +162,16 @@ impl Model {
             .requests
             .get(asked.number)
             .map(|one| one.news.clone())
+            .unwrap_or_default()
+    }
+
+    /// All of that request, as JSON.
+    pub fn whole(&self, asked: Asked) -> String {
+        self.shared
+            .look()
+            .requests
+            .get(asked.number)
+            .map(|one| one.body.to_string())
             .unwrap_or_default()
     }
 
@@ -345,6 +357,24 @@ fn play(step: &str, request: &Value) -> Answer {
                 "prompt": format!("=> {rest}") }),
             )
             .into()
+        }
+        "call" => {
+            let input = more.replace("->", "=>").replace(" ; ", " then ");
+            match serde_json::from_str(&input) {
+                Ok(input) => tool(first, &input).into(),
+                Err(error) => text(&format!("{more} is no JSON: {error}")).into(),
+            }
+        }
+        "if" => {
+            let branches = rest.split_once(" ? ");
+            let branches =
+                branches.and_then(|(words, both)| Some((words, both.split_once(" : ")?)));
+            let Some((words, (yes, no))) = branches else {
+                return text("an `if` has two steps").into();
+            };
+            let last = list(&request["messages"]).iter().rev().find_map(result);
+            let found = last.is_some_and(|last| last.contains(words));
+            play(if found { yes } else { no }, request)
         }
         "error" => Answer { status: first.parse().ok().and_then(status), ..text("").into() },
         _ => text(&format!("no step is called {verb}")).into(),

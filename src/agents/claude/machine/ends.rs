@@ -41,6 +41,7 @@ impl Machine {
         let settled = self.requests.interrupt();
         let presses = u8::from(!settled.is_empty());
         self.report(settled);
+        self.return_mail();
         self.stop = Stop::Wanted { since: now, presses, last: now };
     }
 
@@ -107,6 +108,9 @@ impl Machine {
             Some(Status::Unknown(_)) | None => return,
         }
         let idle_for = now.duration_since(self.status_since);
+        if self.turns.is_empty() && idle_for >= IDLE_MEANS_OVER {
+            self.return_mail(); // It was busy with something that is no turn.
+        }
         let over = self.turns.iter().all(|turn| {
             if turn.seen_busy {
                 idle_for >= IDLE_MEANS_OVER
@@ -122,6 +126,7 @@ impl Machine {
         }
         let over = self.requests.turn_ended();
         self.report(over);
+        self.return_mail();
         if let Stop::Wanted { presses: 1.., .. } = self.stop {
             self.stop = Stop::Settling { since: now };
         }

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 use vigie_core::{
     Timestamp,
     agent::{AtDesk, Decision, Scope, Settled},
-    id::{OrderId, PromptId, RequestId},
+    id::{MailId, OrderId, PromptId, RequestId},
 };
 
 use crate::agents::HookReply;
@@ -64,6 +64,19 @@ impl Scene {
         self.order(OrderKind::Prompt { prompt: prompt(number), text: text.into(), form });
     }
 
+    fn mail(&mut self, number: u128, text: &str) {
+        self.order(OrderKind::Mail { mail: mail(number), text: text.into() });
+    }
+
+    /// A round of tools ends, of the main agent's or of a subagent's.
+    fn round(&mut self, agent: Option<&str>) -> Option<String> {
+        let mut answer = self.hook("PostToolBatch", json!({ "tool_calls": [], "agent_id": agent }));
+        let answer = answer.try_recv().unwrap();
+        let text = answer["hookSpecificOutput"]["additionalContext"].as_str()?;
+        assert!(text.starts_with("[mail] "), "{text:.20}");
+        Some(text.replace("[mail] ", ""))
+    }
+
     fn order(&mut self, what: OrderKind) {
         let id = OrderId::from_parts(Timestamp::default(), 1);
         self.machine.order(self.now, Order { id, what });
@@ -112,6 +125,18 @@ impl Scene {
 
 fn prompt(number: u128) -> PromptId {
     PromptId::from_parts(Timestamp::default(), number)
+}
+
+fn mail(number: u128) -> MailId {
+    MailId::from_parts(Timestamp::default(), number)
+}
+
+fn taken(number: u128) -> Act {
+    Act::Report(AgentEvent::MailTaken { mail: mail(number) })
+}
+
+fn returned(number: u128) -> Act {
+    Act::Report(AgentEvent::MailReturned { mail: mail(number) })
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "events may have none")]
@@ -312,4 +337,94 @@ fn a_version_nobody_tested_is_said_once() {
     assert!(
         matches!(&acts[0], Act::Report(AgentEvent::Degraded { what }) if what.contains("2.9.0"))
     );
+}
+
+#[test]
+fn mail_goes_beside_the_results_of_the_main_agent_in_order_and_once() {
+    let mut scene = Scene::working();
+    scene.mail(1, "one");
+    scene.mail(2, "two");
+    assert_eq!(scene.round(Some("a-1")), None, "a subagent's round");
+    assert_eq!(scene.machine.acts(), []);
+    assert_eq!(scene.round(None).as_deref(), Some("one\n\ntwo"));
+    assert_eq!(scene.machine.acts(), [taken(1), taken(2)]);
+    assert_eq!(scene.round(None), None);
+    assert_eq!(scene.machine.acts(), []);
+}
+
+#[test]
+fn mail_beside_one_round_is_bounded_and_the_rest_follows() {
+    let mut scene = Scene::working();
+    let half = "🙂".repeat(2497); // with its mark 5,001 UTF-16 units
+    for number in 1..=3 {
+        scene.mail(number, &half);
+    }
+    let one_came = |text: Option<String>| text.is_some_and(|text| text == half);
+    assert!(one_came(scene.round(None)), "two of them are too much");
+    assert!(one_came(scene.round(None)));
+    assert_eq!(scene.machine.acts(), [taken(1), taken(2)]);
+    scene.mail(4, &"x".repeat(10_000));
+    scene.mail(5, "short");
+    assert!(one_came(scene.round(None)));
+    assert_eq!(scene.round(None), None, "the fourth fits into no answer, and nothing overtakes it");
+    assert_eq!(scene.machine.acts(), [taken(3), returned(4), returned(5)]);
+}
+
+#[test]
+fn mail_that_the_agent_did_not_wait_for_is_kept() {
+    let mut scene = Scene::working();
+    scene.mail(1, "one");
+    let fields = json!({ "hook_event_name": "PostToolBatch", "session_id": "c-1" });
+    let (reply, gone) = oneshot::channel();
+    drop(gone);
+    let call = HookCall { event: fields, reply: HookReply::new(reply) };
+    scene.machine.hook(scene.now, call, |_| None);
+    assert_eq!(scene.machine.acts(), []);
+    assert_eq!(scene.round(None).as_deref(), Some("one"));
+}
+
+#[test]
+fn mail_goes_back_when_the_turn_ends_before_another_round() {
+    for (event, fields) in [
+        ("Stop", json!({ "last_assistant_message": "done" })),
+        ("StopFailure", json!({ "error": "server_error" })),
+    ] {
+        let mut scene = Scene::working();
+        scene.mail(1, "one");
+        scene.hook(event, fields);
+        assert!(scene.machine.acts().contains(&returned(1)), "{event}");
+    }
+}
+
+#[test]
+fn mail_goes_back_when_the_turn_is_stopped() {
+    let mut scene = Scene::working();
+    scene.mail(1, "one");
+    scene.order(OrderKind::Interrupt);
+    scene.mail(2, "two");
+    assert_eq!(scene.machine.acts(), [returned(1), returned(2)]);
+    assert_eq!(scene.round(None), None);
+
+    let mut scene = Scene::working();
+    scene.mail(1, "one");
+    scene.becomes(Status::Idle); // Esc at the desk, which no hook tells
+    assert!(scene.after(1000).contains(&returned(1)));
+
+    let mut scene = Scene::working();
+    scene.mail(1, "one");
+    scene.machine.gone();
+    assert!(scene.machine.acts().contains(&returned(1)));
+}
+
+#[test]
+fn mail_for_an_agent_at_its_prompt_goes_back_at_once() {
+    let mut scene = Scene::at_prompt();
+    scene.mail(1, "one");
+    assert_eq!(scene.machine.acts(), [returned(1)]);
+    scene.becomes(Status::Busy); // a command of its own, which is no turn
+    assert_eq!(scene.after(0), [now(Doing::Working)]);
+    scene.mail(2, "two");
+    assert_eq!(scene.machine.acts(), [], "it may still begin one");
+    scene.becomes(Status::Idle);
+    assert!(scene.after(1000).contains(&returned(2)));
 }

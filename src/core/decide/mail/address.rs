@@ -6,7 +6,7 @@ use crate::{
     id::{HumanId, SessionId, SessionName},
     mail::{NotSent, Recipient},
     nearest::nearest,
-    session::{Role, Session},
+    session::Session,
 };
 
 /// Everybody an address stands for, whoever they are.
@@ -94,8 +94,7 @@ impl Work<'_> {
             "human" => found.add(Recipient::Humans, Named::Yes),
             "parent" => found.add(self.parent_of(caller, address)?, Named::Yes),
             "lord" => {
-                let lord = self.state.live().find(|s| s.role == Role::Lord);
-                let lord = lord.ok_or_else(|| nobody(address, &[]))?;
+                let lord = self.state.lord().ok_or_else(|| nobody(address, &[]))?;
                 found.add(self.mailbox_of(caller, lord, address)?, Named::Yes);
             }
             "children" => {

@@ -17,7 +17,6 @@ const FOR_WHOEVER_WAITS: TimeDelta = TimeDelta::seconds(5);
 
 impl Work<'_> {
     /// Vigie's own words to a session. They change nothing about what stirs it.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for what is built on mail"))]
     pub(in crate::decide) fn mail_from_vigie(&mut self, to: SessionId, text: &str) {
         if let Some(session) = self.state.sessions.get(&to) {
             let to = Recipient::Session { session: to, name: session.name.clone() };
@@ -88,7 +87,6 @@ impl Work<'_> {
 
     /// Whoever waited has the answer, so it need not go out as a message. What is on its way
     /// already goes on.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for what is built on mail"))]
     pub(in crate::decide) fn settle_answer_mail(&mut self, gate: GateId) {
         let answers = self.state.mails.values().find(|m| m.answers == Some(gate) && m.is_waiting());
         if let Some(mail) = answers.cloned() {

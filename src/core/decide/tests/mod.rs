@@ -3,11 +3,15 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
 mod gates;
+mod lord;
 mod mail;
 mod outbox;
 mod people;
 mod routing;
 mod services;
 mod sessions;
+mod spawn;
+mod tickets;
+mod tokens;
 mod typed;
 mod world;

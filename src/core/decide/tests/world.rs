@@ -9,16 +9,18 @@ use std::{
 use crate::{
     Timestamp,
     agent::{
-        AgentEvent, Asked, Choice, Decision, Doing, Order, OrderKind, Question, Report, Settled,
+        AgentEvent, Asked, Choice, Decision, Doing, ExitStatus, Order, OrderKind, Question, Report,
+        Settled,
     },
     answer::Words,
     bridge::{
         Action, Attached, Body, Budget, Button, Card, CardState, Files, Got, Heard, HeardKind,
-        Limits, Mark, Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin, TextUnit,
+        Level, Limits, Mark, Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin,
+        TextUnit,
     },
     caller::{
-        AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, Bounds, Host, Letter,
-        Principal, TokenHash,
+        AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, AgentStart, Bounds, Host,
+        Isolated, Letter, Principal, TokenHash, TokenScope,
     },
     command::{Command, Refusal, Reply, Request, Start},
     decide::{Effect, Event, LookAt, Work, decide, next_deadline},
@@ -65,6 +67,8 @@ pub(super) struct World {
     pub asked: Vec<(SessionId, LookAt, Files, Place)>,
     /// While `true` nothing said arrives: it stays in flight.
     pub cut: bool,
+    /// How the machine does when agents call.
+    pub host: Host,
     /// Most messages that one decision wrote, so that one commit has them.
     pub mails_at_once: usize,
     next_message: u32,
@@ -158,6 +162,21 @@ fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
     all
 }
 
+/// What an agent says to start a session.
+pub(super) fn agent_start(name: &str) -> AgentStart {
+    AgentStart {
+        name: name.into(),
+        title: String::new(),
+        project: None,
+        agent: None,
+        prompt: "Run the tests.".into(),
+        isolated: Isolated::No,
+        micro_usd: None,
+        tokens: None,
+        key: None,
+    }
+}
+
 /// What the program of that session speaks with.
 pub(super) fn token(name: &str) -> TokenHash {
     TokenHash(format!("hash of {name}"))
@@ -202,6 +221,7 @@ impl World {
             rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
             asked: Vec::new(),
             cut: false,
+            host: Host { load_permille: 100, free_mib: 8000 },
             mails_at_once: 0,
             next_message: 1,
             seqs: HashMap::new(),
@@ -229,11 +249,51 @@ impl World {
             ..Start::default()
         };
         self.ask(Command::Start(start)).unwrap();
-        let id = self.id(name);
+        self.comes_up(name);
+        self.id(name)
+    }
+
+    /// The session's program runs, speaks with its token and is idle.
+    pub(super) fn comes_up(&mut self, name: &str) {
         self.report(name, AgentEvent::Started { pid: 1, version: None, conversation: None });
         self.report(name, AgentEvent::Token { hash: token(name) });
         self.doing(name, Doing::Idle);
-        id
+    }
+
+    /// Whoever speaks with that name's token starts a session, which does what it was told and is
+    /// idle.
+    pub(super) fn child(&mut self, by: &str, name: &str) -> SessionId {
+        let start = agent_start(name);
+        self.call(by, AgentCommand::Start(start)).unwrap_or_else(|e| panic!("{}", e.sentence()));
+        self.comes_up(name);
+        self.takes(name);
+        self.finishes(name, "It is done.");
+        self.id(name)
+    }
+
+    /// A client is let in, with the token of that name.
+    pub(super) fn client(&mut self, name: &str, scopes: &[TokenScope]) {
+        let (hash, scopes) = (token(name), scopes.iter().copied().collect());
+        self.ask(Command::AddToken { name: name.into(), hash, scopes }).unwrap();
+    }
+
+    /// Its program leaves as it was told to.
+    pub(super) fn exits(&mut self, name: &str, code: i32) {
+        self.report(name, AgentEvent::Exited { how: ExitStatus::Code { code }, last: vec![] });
+    }
+
+    /// The last answer of a session that is kept whole.
+    pub(super) fn answer(&self, name: &str) -> String {
+        match self.rows.get(&format!("answer {}", self.id(name))) {
+            Some(Row::Answer(answer)) => answer.text.clone(),
+            other => panic!("expected an answer of {name}, found {other:?}"),
+        }
+    }
+
+    /// Everything that is in the chats, and how loud each is.
+    pub(super) fn level_of(&self, words: &str) -> Level {
+        let shown = self.shown.iter().rev().find(|shown| shown.text().contains(words));
+        shown.unwrap_or_else(|| panic!("nobody said `{words}`")).post.level
     }
 
     /// One event, its rows written, its effects carried out, and whatever follows from those.
@@ -480,8 +540,7 @@ impl World {
         what: AgentCommand,
         facts: AgentFacts,
     ) -> Result<AgentReply, AgentRefusal> {
-        let host = Host { load_permille: 100, free_mib: 8000 };
-        let request = AgentRequest { token, host, what, facts };
+        let request = AgentRequest { token, host: self.host, what, facts };
         let event = Event::Agent(request);
         let decision = decide(&mut self.state, &mut self.ids, event, self.now);
         self.follow(decision).2.expect("calls are answered")

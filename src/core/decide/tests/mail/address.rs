@@ -3,7 +3,7 @@ use crate::{
     caller::Isolated,
     command::{Command, Start},
     decide::tests::world::token,
-    id::AgentName,
+    id::{AgentName, ProjectName},
     mail::Sender,
     session::Role,
 };
@@ -31,6 +31,14 @@ fn the_tree_and_the_lord_have_names() {
     world.is_child("PD-2", "PD-1", 1);
     world.is_child("PD-3", "PD-1", 1);
     world.change("boss", |s| s.role = Role::Lord);
+    assert_eq!(
+        world.not_sent("PD-1", letter(&["lord"], "hello")),
+        NotSent::Nobody { address: "lord".into(), near: vec![] },
+        "the configuration knows of none"
+    );
+    let (project, agent) = (ProjectName::new("quay"), AgentName::new("demo"));
+    let name = "boss".parse().unwrap();
+    world.state.rules.lord = Some(crate::state::Lord { name, project, agent });
     assert_eq!(world.reached("PD-2", &["Parent"]), ["PD-1"]);
     let mut children = world.reached("PD-1", &["children"]);
     children.sort();

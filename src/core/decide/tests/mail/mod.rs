@@ -146,6 +146,7 @@ impl World {
             tokens: 1,
             key: None,
             over_budget: false,
+            renewed: 0,
         };
         self.change(child, |s| s.spawn = Some(spawn));
     }

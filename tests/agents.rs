@@ -1,0 +1,229 @@
+//! Agents that use Vigie, with the real Claude Code: in sessions, and as a program outside of every
+//! session. A scripted model says what each of them does.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod support {
+    pub(crate) mod claude;
+    pub(crate) mod home;
+    pub(crate) mod phone;
+}
+
+use scripted_model::Model;
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+use support::{
+    claude,
+    home::{DEADLINE, Home},
+    phone::{Phone, plain},
+};
+
+fn vigie_up(home: &Home) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_vigie"));
+    command.args(["up", "--no-link", "--home"]).arg(home.data());
+    command.arg("--config").arg(home.settings());
+    command
+}
+
+/// A daemon with two projects that Claude Code works on, quay and harbour.
+struct Harbour {
+    home: Home,
+    model: Model,
+    phone: Phone,
+    program: PathBuf,
+}
+
+impl Harbour {
+    async fn open() -> Option<Self> {
+        let program = claude::program()?;
+        let model = Model::start().await.unwrap();
+        let mut home = Home::new(vigie_up);
+        let harbour = home.folder("harbour");
+        fs::create_dir_all(&harbour).unwrap();
+        let agent = claude::agent(&home, &model, &program, "cc", "default");
+        let runs = "args = [\"--allowedTools\", \"Bash(sh test.sh)\", \"Bash(sh deploy.sh)\"]";
+        home.configure(&format!(
+            "{agent}{runs}\n\n[[project]]\nname = \"harbour\"\npath = \"{}\"\nagent = \"cc\"\n",
+            harbour.display()
+        ));
+        claude::trust(&home, &[home.project(), harbour]);
+        home.up().await;
+        let phone = home.phone().await;
+        Some(Self { home, model, phone, program })
+    }
+
+    async fn new(&self, name: &str) {
+        let start = json!({ "name": name, "agent": "cc" });
+        let _: Value = self.home.desk().post("/sessions", &start).await.unwrap();
+        self.home.session_is(name, "idle").await;
+    }
+
+    /// What a model outside of every session does with that prompt, and what it says at the end.
+    async fn headless(&self, prompt: &str) -> String {
+        let made: Value = self.home.desk().post("/tokens", &json!({ "name": "ci" })).await.unwrap();
+        let server = json!({ "type": "http", "url": made["url"], "alwaysLoad": true,
+            "headers": { "Authorization": "Bearer ${CI_TOKEN}" } });
+        let servers = self.home.folder("servers.json");
+        fs::write(&servers, json!({ "mcpServers": { "vigie": server } }).to_string()).unwrap();
+        let mut command = tokio::process::Command::new(&self.program);
+        command
+            .args(["-p", "--output-format", "json", "--allowedTools", "mcp__vigie"])
+            .arg("--mcp-config")
+            .arg(servers)
+            .args(["--", prompt])
+            .current_dir(self.home.folder("harbour"))
+            .envs(claude::environment(&self.home, &self.model))
+            .env("CI_TOKEN", made["token"].as_str().unwrap())
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let output = tokio::time::timeout(DEADLINE, command.output()).await.unwrap().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said: Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{output:?}"));
+        assert_eq!(said["permission_denials"], json!([]));
+        said["result"].as_str().unwrap_or_else(|| panic!("{said:#}")).to_owned()
+    }
+}
+
+macro_rules! harbour {
+    () => {
+        match Harbour::open().await {
+            Some(harbour) => harbour,
+            None => return,
+        }
+    };
+}
+
+/// A call of one of Vigie's tools, as a step of the model's.
+fn call(tool: &str, input: &Value) -> String {
+    let input = input.to_string().replace("=>", "->").replace(" then ", " ; ");
+    format!("call mcp__vigie__{tool} {input}")
+}
+
+fn start(name: &str, project: &str, script: &str) -> String {
+    let prompt = format!("=> {script}");
+    call("start_session", &json!({ "name": name, "project": project, "prompt": prompt }))
+}
+
+fn wait(name: &str) -> String {
+    call("wait_for_sessions", &json!({ "sessions": [name] }))
+}
+
+fn steps(steps: &[String]) -> String {
+    format!("=> {}", steps.join(" then "))
+}
+
+#[tokio::test]
+async fn a_session_briefs_another_waits_reads_what_it_said_and_asks_the_person() {
+    let harbour = harbour!();
+    harbour.new("PD-285").await;
+    let choices = json!([{ "label": "Ship it" }, { "label": "Keep it" }]);
+    let script = steps(&[
+        call("list_projects", &json!({})),
+        start("PD-300", "harbour", "bash ls then say the build is 42"),
+        wait("PD-300"),
+        call("get_session", &json!({ "session": "PD-300" })),
+        call("list_workflows", &json!({})),
+        call("run_workflow", &json!({ "workflow": "release" })),
+        call(
+            "ask_human",
+            &json!({ "question": "Ship build 42?", "header": "Ship", "options": choices }),
+        ),
+        "if Ship it ? say it is shipped : say it stays here".into(),
+    ]);
+    harbour.phone.send("first-message", &format!("[PD-285] {script}")).await;
+    let card = harbour
+        .phone
+        .shows("the question", |m| {
+            m["what"]["body"]["kind"] == "question" && plain(m).contains("Ship build 42?")
+        })
+        .await;
+    harbour.phone.tap(&card, "Ship it").await;
+    harbour.phone.hears("it is shipped").await;
+    let results = harbour.model.results();
+    for told in ["quay", "harbour", "PD-300", "the build is 42", "Ship it"] {
+        assert!(results.contains(told), "{told} is not in {results}");
+    }
+    assert!(results.contains("workflow"), "what is not there is said in-band: {results}");
+    let cards = harbour.phone.count("asks to use").await;
+    assert_eq!(cards, 0, "nobody was asked whether it may use Vigie's tools");
+    assert_eq!(harbour.model.heard_times("[phone] => bash ls"), 0, "a brief is no person's word");
+}
+
+#[tokio::test]
+async fn what_passes_on_one_project_is_deployed_on_the_other_and_what_fails_is_not() {
+    for (said, deployed) in [("12 passed, 0 failed", true), ("11 passed, 1 failed", false)] {
+        let harbour = harbour!();
+        fs::write(harbour.home.project().join("test.sh"), format!("echo '{said}'\n")).unwrap();
+        let folder = harbour.home.folder("harbour");
+        fs::write(folder.join("deploy.sh"), "echo deployed >> log.txt; cat log.txt\n").unwrap();
+        harbour.new("PD-285").await;
+        let tests = json!({ "name": "tests", "project": "quay", "agent": "cc",
+            "prompt": "=> bash sh test.sh" });
+        let script = steps(&[
+            call("start_session", &tests),
+            wait("tests"),
+            format!(
+                "if 0 failed ? {} : say tests failed, nothing is deployed",
+                start("deploy", "harbour", "bash sh deploy.sh")
+            ),
+            wait("deploy"),
+            "if deployed ? say tests passed, harbour is deployed : say it is unclear".into(),
+        ]);
+        harbour.phone.send("first-message", &format!("[PD-285] {script}")).await;
+        let end = if deployed { "harbour is deployed" } else { "nothing is deployed" };
+        harbour.phone.hears(end).await;
+        let log = fs::read_to_string(folder.join("log.txt")).unwrap_or_default();
+        assert_eq!(log, if deployed { "deployed\n" } else { "" });
+    }
+}
+
+#[tokio::test]
+async fn a_program_outside_of_every_session_starts_one_and_reads_what_it_said() {
+    let harbour = harbour!();
+    let script = steps(&[
+        call("list_projects", &json!({})),
+        start("PD-300", "harbour", "say the build is 42"),
+        wait("PD-300"),
+        call("run_workflow", &json!({ "workflow": "release" })),
+        call("ask_human", &json!({ "question": "Ship it?" })),
+        call("get_session", &json!({ "session": "PD-300" })),
+        "if the build is 42 ? say it said 42 : say it said something else".into(),
+    ]);
+    assert_eq!(harbour.headless(&script).await, "it said 42");
+    let results = harbour.model.results();
+    assert!(results.contains("only a session can ask people"), "{results}");
+}
+
+#[tokio::test]
+async fn one_session_writes_to_another_at_work_and_at_its_prompt() {
+    let harbour = harbour!();
+    harbour.new("PD-285").await;
+    harbour.new("PD-286").await;
+    harbour
+        .phone
+        .send(
+            "work",
+            "[PD-286] => bash curl -s http://127.0.0.1:1/x then bash echo on then say worked",
+        )
+        .await;
+    let card = harbour.phone.card().await;
+    let letter = |text: &str| call("send_message", &json!({ "to": "PD-286", "text": text }));
+    let script = steps(&[letter("the port is 7285"), "say told at work".into()]);
+    harbour.phone.send("letter", &format!("[PD-285] {script}")).await;
+    harbour.phone.hears("told at work").await;
+    harbour.phone.tap(&card, "Approve").await;
+    let news = harbour.model.news(harbour.model.asked("[mail] Another agent wrote").await);
+    assert!(news.contains("tool_result") && news.contains("the port is 7285"), "{news}");
+    harbour.phone.hears("worked").await;
+    harbour.home.session_is("PD-286", "idle").await;
+
+    let script = steps(&[letter("tell it => say I was told"), "say told at its prompt".into()]);
+    harbour.phone.send("second-letter", &format!("[PD-285] {script}")).await;
+    harbour.phone.hears("told at its prompt").await;
+    harbour.phone.hears("I was told").await;
+    let prompt = harbour.model.news(harbour.model.asked("tell it").await);
+    assert!(!prompt.contains("[phone]"), "{prompt}");
+}
