@@ -83,7 +83,7 @@ impl Quay {
         phone.send("first-message", "[gate] leave a note").await;
         let card = phone.card().await;
         let scene = Scene {
-            which: Which::All,
+            which: Which::ClosedBy(Vec::new()),
             vigie: VIGIE.into(),
             data: fs::canonicalize(home.data()).unwrap(),
             config: home.settings(),
@@ -122,14 +122,11 @@ impl Quay {
         }
     }
 
-    /// Nothing got through, as far as this machine has the means, and nothing has changed.
+    /// Nothing got through, and nothing has changed.
     async fn holds(&mut self, outcomes: &BTreeMap<String, Result<String, String>>) {
-        let offered = confinement::offered().await;
         assert_eq!(outcomes.len(), self.scene.which.attacks().count());
-        for attack in self.scene.which.attacks() {
-            let outcome = &outcomes[attack.name];
-            let demanded = attack.closed_by.is_none_or(|by| offered.contains(&by));
-            assert!(!demanded || outcome.is_err(), "{}: {outcome:?}", attack.name);
+        for (name, outcome) in outcomes {
+            assert!(outcome.is_err(), "{name}: {outcome:?}");
         }
         assert!(self.home.exited().is_none(), "the daemon is gone:\n{}", self.home.log());
         let waiting: Value = self.home.desk().get("/waiting").await.unwrap();
@@ -181,12 +178,17 @@ fn addresses() -> Vec<(String, String)> {
     all.map(|(ip, host)| (ip.to_string(), host.to_owned())).collect()
 }
 
+/// What this machine has the means to close.
+async fn offered() -> Which {
+    Which::ClosedBy(confinement::offered().await.to_vec())
+}
+
 const SHELL: &str = "\n[[agent]]\nname = \"attacker\"\nkind = \"shell\"\n";
 
 #[tokio::test]
 async fn a_shell_reaches_nothing() {
     let mut quay = Quay::new(|_| SHELL.into()).await;
-    let command = quay.command(Which::All);
+    let command = quay.command(offered().await);
     quay.phone.send("attack-message", &format!("[attacker] {command}")).await;
     let outcomes = quay.outcomes().await;
     quay.holds(&outcomes).await;
@@ -197,7 +199,7 @@ async fn a_shell_reaches_nothing() {
 #[tokio::test]
 async fn without_confinement_the_doors_still_tell_an_agent_from_a_person() {
     let mut quay = Quay::new(|_| format!("{SHELL}confine = \"off\"\n")).await;
-    let command = quay.command(Which::AtTheDoor);
+    let command = quay.command(Which::ClosedBy(Vec::new()));
     quay.phone.send("attack-message", &format!("[attacker] {command}")).await;
     let outcomes = quay.outcomes().await;
     quay.holds(&outcomes).await;
@@ -240,7 +242,7 @@ async fn a_hook_of_the_repository_reaches_nothing_either() {
     let said = home.project().join("said");
     let (data, said_path) = (home.data().display().to_string(), said.display().to_string());
     let script = format!(
-        "#!/bin/sh\n(cat {data}/vigie.db && echo breached; {VIGIE} pair --home {data} && echo breached) >{said_path} 2>&1\nexit 0\n"
+        "#!/bin/sh\n(cat {data}/vigie.db >/dev/null && echo breached; {VIGIE} pair --home {data} && echo breached) >{said_path} 2>&1\nexit 0\n"
     );
     fs::write(&hook, script).unwrap();
     fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
@@ -276,7 +278,7 @@ async fn claude_codes_bash_tool_reaches_nothing() {
     let model = Model::start().await.unwrap();
     let agent = |home: &Home| claude::agent(home, &model, &program, "attacker", "default");
     let mut quay = Quay::new(agent).await;
-    let command = quay.command(Which::All);
+    let command = quay.command(offered().await);
     let prompt = format!("[attacker] !go => bash {command} then say the list is through");
     quay.phone.send("attack-message", &prompt).await;
     let asks = |message: &Value| {

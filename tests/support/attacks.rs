@@ -193,7 +193,7 @@ const ATTACKS: &[Attack] = &[
         let database = scene.data.join("vigie.db");
         read(&in_proc(scene, "root").join(database.strip_prefix("/").unwrap()))
     }),
-    attack("files through anybody's root", Some(Processes), |scene| {
+    attack("files through anybody's root", Some(Files), |scene| {
         let database = scene.data.join("vigie.db");
         let below = database.strip_prefix("/").unwrap();
         let roots = processes().map(|pid| PathBuf::from(format!("/proc/{pid}/root")));
@@ -222,20 +222,19 @@ const ATTACKS: &[Attack] = &[
 ];
 
 /// Which attempts are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Which {
-    All,
-    /// Those that Vigie's own sockets and commands refuse, whatever else is open.
-    AtTheDoor,
+    /// Those that these close, and those that Vigie's own sockets and commands refuse, whatever else
+    /// is open. Others would get through, and leave nothing to look at.
+    ClosedBy(Vec<Protection>),
     /// Those that a person succeeds with.
     Persons,
 }
 
 impl Which {
-    pub(crate) fn attacks(self) -> impl Iterator<Item = &'static Attack> {
-        ATTACKS.iter().filter(move |attack| match self {
-            Self::All => true,
-            Self::AtTheDoor => attack.closed_by.is_none(),
+    pub(crate) fn attacks(&self) -> impl Iterator<Item = &'static Attack> {
+        ATTACKS.iter().filter(|attack| match self {
+            Self::ClosedBy(these) => attack.closed_by.is_none_or(|by| these.contains(&by)),
             Self::Persons => attack.persons,
         })
     }
