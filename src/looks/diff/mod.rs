@@ -13,8 +13,8 @@ use std::{
 use tokio::time::timeout;
 use vigie_core::text::{mask, reveal};
 
-pub use git::{StartGit, unconfined};
 use git::{Git, Said};
+pub use git::{StartGit, unconfined};
 
 /// For everything git is asked: a person waits for it.
 const GIT: Duration = Duration::from_secs(20);
