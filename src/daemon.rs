@@ -1,5 +1,6 @@
 //! Builds every part and joins them; the only file that knows all.
 
+use chrono::TimeDelta;
 use std::{
     collections::HashMap,
     fs::{self, File, OpenOptions, TryLockError},
@@ -12,7 +13,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use vigie_core::{
-    bridge::Bridge, command::Refusal, decide::Effect, id::BridgeName, route::BadPrefix,
+    Timestamp, bridge::Bridge, command::Refusal, decide::Effect, id::BridgeName, route::BadPrefix,
 };
 use vigie_phone::{OpenError, PhoneBridge};
 
@@ -39,6 +40,9 @@ const SHUTDOWN: Duration = Duration::from_secs(10);
 
 /// Between two tries to listen to a chat service that was lost.
 const HEAR_AGAIN: Duration = Duration::from_secs(2);
+
+/// Messages between sessions that are over can be looked up for as long.
+const MAIL_KEPT: TimeDelta = TimeDelta::days(90);
 
 /// What a daemon is made from.
 pub struct Options {
@@ -136,6 +140,8 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let (hub, health) =
         hub::start(&tasks, store.clone(), all_rules, clock.clone(), seed, hands).await?;
     watch::start(&tasks, &bridges, &hub);
+    let (mail, before) = (store.clone(), clock.now() - MAIL_KEPT);
+    tasks.start("old-mail", move |stop| drop_old_mail(mail, before, stop));
     for bridge in bridges {
         let hub = hub.clone();
         tasks.start("hear", move |stop| hear(bridge, hub, stop));
@@ -161,6 +167,17 @@ impl Daemon {
     /// Asks every part to stop; [`Daemon::finish`] then returns.
     pub fn stop(&self) {
         self.tasks.stop();
+    }
+}
+
+/// A start drops what nobody has looked for in a long time, a little at a time.
+async fn drop_old_mail(store: Store, before: Timestamp, stop: CancellationToken) {
+    while !stop.is_cancelled() {
+        match store.drop_old_mail(before).await {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) => return warn!(reason = %error, "old mail could not be dropped"),
+        }
     }
 }
 
@@ -265,7 +282,10 @@ fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBu
             .map_err(|source| DaemonError::Folder { folder: folder.into(), source })?;
     }
     let token = config.telegram.token_file.clone();
-    Ok(vec![data.into(), folder.unwrap_or(config_file).into(), token])
+    // The file may be a link to one that lies elsewhere, with other settings of the person.
+    let linked = fs::canonicalize(config_file).ok();
+    let hidden = [data.into(), folder.unwrap_or(config_file).into(), token];
+    Ok(hidden.into_iter().chain(linked).collect())
 }
 
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.

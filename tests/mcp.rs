@@ -537,5 +537,8 @@ async fn bounds_hold_whatever_the_arguments_say() {
     }
     let more = json!({ "name": "PD-8", "prompt": "stream 1", "depth": 0 });
     let words = program.refused("start_session", more).await;
-    assert!(words.contains("live sessions: 7 of 7") && words.contains("[bounds]"), "{words}");
+    assert!(
+        words.contains("live sessions altogether: 7 of 7") && words.contains("[bounds]"),
+        "{words}"
+    );
 }

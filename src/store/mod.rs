@@ -2,6 +2,7 @@
 //! writes SQL.
 
 mod error;
+mod mail;
 mod read;
 mod schema;
 mod write;
@@ -16,9 +17,11 @@ use rusqlite::Connection;
 use std::{path::Path, thread, time::Duration};
 use tokio::sync::{mpsc, oneshot, watch};
 use vigie_core::{
+    Timestamp,
     bridge::Heard,
-    caller::{AgentFacts, Letter, Principal},
+    caller::{AgentFacts, Letter, MailQuery, Principal},
     id::SessionId,
+    mail::Mail,
     state::{AnswerRow, Facts, Found, Row},
 };
 
@@ -48,6 +51,11 @@ enum Job {
     /// After a failed commit nothing is written until the state was built anew from what is there.
     Reload {
         done: oneshot::Sender<Result<Found, StoreError>>,
+    },
+    /// Drops some of the messages that were over before then.
+    DropMail {
+        before: Timestamp,
+        done: oneshot::Sender<Result<usize, StoreError>>,
     },
 }
 
@@ -101,7 +109,21 @@ impl Store {
         letter: &Letter,
     ) -> Result<AgentFacts, StoreError> {
         let (from, letter) = (from.clone(), letter.clone());
-        self.read(move |db| read::mail_facts(db, &from, &letter)).await
+        self.read(move |db| mail::facts(db, &from, &letter)).await
+    }
+
+    /// Somebody's own messages, newest first.
+    pub async fn mailbox(&self, query: MailQuery) -> Result<Vec<Mail>, StoreError> {
+        self.read(move |db| mail::mailbox(db, &query)).await
+    }
+
+    /// Drops messages that are over, read or given up, and were sent before then; a few at a time, so
+    /// that nothing waits for it. How many went; none: there are no more.
+    pub async fn drop_old_mail(&self, before: Timestamp) -> Result<usize, StoreError> {
+        let (done, dropped) = oneshot::channel();
+        // A writer that is gone drops `done`, which is seen below.
+        let _ = self.writer.send(Job::DropMail { before, done }).await;
+        dropped.await.map_err(|_| StoreError::Gone)?
     }
 
     /// What a session said last at the end of a turn.

@@ -7,9 +7,7 @@ use std::collections::BTreeMap;
 use vigie_core::{
     Timestamp,
     bridge::{Heard, HeardKind, Place},
-    caller::{AgentFacts, Letter, Principal},
     id::{BridgeName, ChatId, MessageId, SessionId},
-    mail::Mail,
     state::{AnswerRow, Facts, Found, HeardOutcome, HeardRow, Row},
 };
 
@@ -114,50 +112,6 @@ fn last_counted(db: &Connection) -> Result<String, StoreError> {
     // After every id, where there is none.
     let none = || "~".to_owned();
     Ok(newest.map_or_else(none, |id| SessionId::from_parts(id.made() - COUNTED, 0).to_string()))
-}
-
-/// What must be known before a message of this sender is decided about.
-pub(super) fn mail_facts(
-    db: &Connection,
-    from: &Principal,
-    letter: &Letter,
-) -> Result<AgentFacts, StoreError> {
-    let sender = match from {
-        Principal::Session { session } => session.to_string(),
-        Principal::Client { token } => token.to_string(),
-    };
-    let same_key = match &letter.key {
-        Some(key) => {
-            let sql =
-                "SELECT id, body FROM mail WHERE sender = ?1 AND key = ?2 ORDER BY number LIMIT 1";
-            one_mail(db, sql, params![sender, key])?
-        }
-        None => None,
-    };
-    let answered = match &letter.reply_to {
-        Some(id) => one_mail(db, "SELECT id, body FROM mail WHERE id = ?1", [id.to_string()])?,
-        None => None,
-    };
-    Ok(AgentFacts { same_key: same_key.into_iter().collect(), answered })
-}
-
-fn one_mail(
-    db: &Connection,
-    sql: &str,
-    parameters: impl rusqlite::Params,
-) -> Result<Option<Mail>, StoreError> {
-    let found = db
-        .prepare_cached(sql)?
-        .query_row(parameters, |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
-        .optional()?;
-    let Some((row, body)) = found else { return Ok(None) };
-    let read = serde_json::from_str(&body);
-    read.map(Some).map_err(|e| StoreError::Row {
-        table: "mail",
-        column: "body",
-        row,
-        reason: e.to_string(),
-    })
 }
 
 /// The last answer of a session.

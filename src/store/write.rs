@@ -6,11 +6,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use vigie_core::{
     delivery::{Delivery, DeliveryState, Outgoing},
     gate::{Gate, GateState},
-    mail::Mail,
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
 };
 
-use super::{Job, StoreError, read};
+use super::{Job, StoreError, mail, read};
 
 /// Batches of one commit. More would only make the first of them wait longer.
 const GROUP: usize = 128;
@@ -29,6 +28,12 @@ pub(super) fn run(mut db: Connection, mut jobs: mpsc::Receiver<Job>, newest: &wa
                     commit(&mut db, std::mem::take(&mut group), &mut broken, newest);
                     broken = false;
                     let _ = done.send(read::load(&db));
+                }
+                Job::DropMail { before, done } => {
+                    commit(&mut db, std::mem::take(&mut group), &mut broken, newest);
+                    let dropped =
+                        if broken { Err(StoreError::Broken) } else { mail::drop_old(&db, before) };
+                    let _ = done.send(dropped);
                 }
             }
             next = if group.len() < GROUP { jobs.try_recv().ok() } else { None };
@@ -135,7 +140,7 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
                 json(identity)
             ])?;
         }
-        Row::Mail(mail) => put_mail(db, mail)?,
+        Row::Mail(mail) => mail::put(db, mail)?,
         Row::Ticket(ticket) => put_by_id(db, "ticket", "id", &ticket.id, ticket)?,
         Row::Token(token) => put_by_id(db, "token", "id", &token.id, token)?,
         Row::Answer(answer) => put_by_id(db, "answer", "session", &answer.session, answer)?,
@@ -165,22 +170,6 @@ fn put_by_id(
          ON CONFLICT ({column}) DO UPDATE SET body = ?2"
     );
     db.prepare_cached(&sql)?.execute(params![id.to_string(), json(row)])?;
-    Ok(())
-}
-
-fn put_mail(db: &Connection, mail: &Mail) -> Result<(), StoreError> {
-    let sql = "INSERT INTO mail (number, id, open, sender, reader, key, body)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-               ON CONFLICT (number) DO UPDATE SET open = ?3, body = ?7";
-    db.prepare_cached(sql)?.execute(params![
-        mail.number,
-        mail.id.to_string(),
-        mail.state.is_open(),
-        mail.from.address(),
-        mail.to.address(),
-        mail.key,
-        json(mail)
-    ])?;
     Ok(())
 }
 
@@ -259,6 +248,6 @@ fn put_heard(db: &Connection, heard: &HeardRow) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn json<T: Serialize>(value: &T) -> String {
+pub(super) fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("our own types have string keys and finite numbers")
 }
