@@ -38,6 +38,11 @@ struct Harbour {
 
 impl Harbour {
     async fn open() -> Option<Self> {
+        Self::open_with("").await
+    }
+
+    /// With more in its configuration.
+    async fn open_with(more: &str) -> Option<Self> {
         let program = claude::program()?;
         let model = Model::start().await.unwrap();
         let mut home = Home::new(vigie_up);
@@ -46,7 +51,7 @@ impl Harbour {
         let agent = claude::agent(&home, &model, &program, "cc", "default");
         let runs = "args = [\"--allowedTools\", \"Bash(sh test.sh)\", \"Bash(sh deploy.sh)\"]";
         home.configure(&format!(
-            "{agent}{runs}\n\n[bounds]\nmax_load = 1000.0\nmin_free_memory = \"1 MiB\"\n\n[[project]]\nname = \"harbour\"\npath = \"{}\"\nagent = \"cc\"\n",
+            "{agent}{runs}\n\n[bounds]\nmax_load = 1000.0\nmin_free_memory = \"1 MiB\"\n\n[[project]]\nname = \"harbour\"\npath = \"{}\"\nagent = \"cc\"\n{more}",
             harbour.display()
         ));
         claude::trust(&home, &[home.project(), harbour]);
@@ -132,8 +137,8 @@ fn steps(steps: &[String]) -> String {
 }
 
 #[tokio::test]
-async fn a_session_briefs_another_waits_reads_what_it_said_and_asks_the_person() {
-    let harbour = harbour!();
+async fn a_session_briefs_another_reads_what_it_said_and_asks_the_person_over_a_crash() {
+    let mut harbour = harbour!();
     harbour.new("PD-285").await;
     let asking = json!({ "question": "Ship build 42?", "header": "Ship",
         "options": [{ "label": "Ship it" }, { "label": "Keep it" }] });
@@ -154,6 +159,9 @@ async fn a_session_briefs_another_waits_reads_what_it_said_and_asks_the_person()
             m["what"]["body"]["kind"] == "question" && plain(m).contains("Ship build 42?")
         })
         .await;
+    harbour.phone.hears("waiting").await;
+    harbour.home.kill();
+    harbour.home.up().await;
     harbour.phone.tap(&card, "Ship it").await;
     harbour.phone.hears("it is shipped").await;
     let results = harbour.model.results();
@@ -242,4 +250,33 @@ async fn one_session_writes_to_another_at_work_and_at_its_prompt() {
     harbour.phone.hears("I was told").await;
     let prompt = harbour.model.news(harbour.model.asked("tell it => say").await);
     assert!(!prompt.contains("[phone]"), "{prompt}");
+}
+
+#[tokio::test]
+async fn the_lord_knows_where_everything_stands_and_asks_the_others() {
+    let lord = "\n[lord]\nenabled = true\nproject = \"quay\"\nagent = \"cc\"\n";
+    let Some(harbour) = Harbour::open_with(lord).await else { return };
+    harbour.home.session_is("lord", "idle").await;
+    harbour.new("PD-285").await;
+    let answer = steps(&[
+        call("send_message", &json!({ "to": "lord", "text": "I mend the crane" })),
+        "say answered".into(),
+    ]);
+    let question = json!({ "to": "PD-285", "text": format!("What do you do? {answer}") });
+    let script = steps(&[
+        call("send_message", &question),
+        "say PD-285 is idle, I asked it".into(),
+        "if mend the crane ? say PD-285 says it mends the crane : say I do not know".into(),
+    ]);
+    harbour.phone.send("first-message", &format!("where is everything? {script}")).await;
+    harbour.phone.hears("PD-285 is idle, I asked it").await;
+    let asked = harbour.model.whole(harbour.model.asked("[phone] where is everything?").await);
+    for told in
+        ["You are the Lord of this Vigie", "Vigie adds, for you alone", "- PD-285 in quay: idle"]
+    {
+        assert!(asked.contains(told), "{told} is not in {asked}");
+    }
+    harbour.phone.hears("PD-285 says it mends the crane").await;
+    let woken = harbour.model.news(harbour.model.asked("kind=\\\"session\\\"").await);
+    assert!(!woken.contains("[phone]"), "{woken}");
 }
