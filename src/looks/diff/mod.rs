@@ -62,10 +62,10 @@ pub enum NoChanges {
 /// # Errors
 /// [`NoChanges`] says why there is no diff.
 pub async fn diff(folder: &Path, start: StartGit<'_>) -> Result<Changes, NoChanges> {
-    timeout(GIT, changes(folder)).await.map_err(|_| NoChanges::Slow)?
+    timeout(GIT, changes(folder, start)).await.map_err(|_| NoChanges::Slow)?
 }
 
-async fn changes(folder: &Path) -> Result<Changes, NoChanges> {
+async fn changes(folder: &Path, start: StartGit<'_>) -> Result<Changes, NoChanges> {
     let git = Git::open(folder, start).await?;
     let base = git.last_commit().await?;
     let counts = git.diff(&base, &["--numstat", "-z"], MOST_NAMES).await?;
