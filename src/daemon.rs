@@ -282,7 +282,10 @@ fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBu
             .map_err(|source| DaemonError::Folder { folder: folder.into(), source })?;
     }
     let token = config.telegram.token_file.clone();
-    Ok(vec![data.into(), folder.unwrap_or(config_file).into(), token])
+    // The file may be a link to one that lies elsewhere, with other settings of the person.
+    let linked = fs::canonicalize(config_file).ok();
+    let hidden = [data.into(), folder.unwrap_or(config_file).into(), token];
+    Ok(hidden.into_iter().chain(linked).collect())
 }
 
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.
