@@ -25,7 +25,7 @@ use crate::{
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
     looks,
-    mcp::{self, Whence},
+    mcp::{self, LookUps, Whence},
     outbox::{Outbox, Sending},
     rules::rules,
     sessions::{self, Ground, Sessions},
@@ -378,7 +378,7 @@ fn programs(hub: &Hub, store: &Store, ground: Ground, tasks: &Tasks) -> Programs
         hub: hub.clone(),
         newest: store.newest(),
         folder,
-        transcript: Arc::new(|folder| Box::pin(transcript(folder))),
+        look_ups: look_ups(store),
         tasks: tasks.clone(),
     };
     ProgramsMount {
@@ -400,6 +400,23 @@ fn programs(hub: &Hub, store: &Store, ground: Ground, tasks: &Tasks) -> Programs
                 Peer::Agent { folder: None } | Peer::Stranger => Whence::Unclear,
             });
         },
+    }
+}
+
+fn look_ups(store: &Store) -> LookUps {
+    let (mails, answers) = (store.clone(), store.clone());
+    LookUps {
+        transcript: Arc::new(|folder| Box::pin(transcript(folder))),
+        mailbox: Arc::new(move |query| {
+            let store = mails.clone();
+            Box::pin(async move { store.mailbox(query).await.map_err(|error| error.to_string()) })
+        }),
+        last_answer: Arc::new(move |session| {
+            let store = answers.clone();
+            Box::pin(
+                async move { store.last_answer(session).await.map_err(|error| error.to_string()) },
+            )
+        }),
     }
 }
 
