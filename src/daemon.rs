@@ -332,7 +332,7 @@ fn outside(
 ) -> Outside {
     let programs = programs(hub, store, ground.clone(), tasks);
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
-    let events = store.clone();
+    let (events, mail) = (store.clone(), store.clone());
     let protections = protections(&ground.lacking);
     Outside {
         hub: hub.clone(),
@@ -340,6 +340,10 @@ fn outside(
         events: Arc::new(move |after, most| {
             let store = events.clone();
             Box::pin(async move { read_events(&store, after, most).await }) as Boxed<_>
+        }),
+        mail: Arc::new(move |query| {
+            let store = mail.clone();
+            Box::pin(async move { store.mailbox(query).await.map_err(unread) }) as Boxed<_>
         }),
         folder: Arc::new(move |session| ground.folder(session.id, session.run)),
         screen: Arc::new(|folder| {
@@ -432,9 +436,13 @@ async fn read_events(
     after: u64,
     most: usize,
 ) -> Result<Vec<shapes::Event>, Refusal> {
-    let rows = store.events(after, most).await;
-    let rows = rows.map_err(|error| Refusal::NotWritten { reason: error.to_string() })?;
+    let rows = store.events(after, most).await.map_err(unread)?;
     Ok(rows.into_iter().map(event).collect())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn unread(error: StoreError) -> Refusal {
+    Refusal::NotWritten { reason: error.to_string() }
 }
 
 fn event(row: JournalRow) -> shapes::Event {

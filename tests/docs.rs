@@ -305,11 +305,17 @@ fn every_dependency_is_in_the_table() {
         "bridges/telegram/Cargo.toml",
         "xtask/Cargo.toml",
     ] {
-        let tables: toml::Table = read(manifest).parse().unwrap();
-        for kind in ["dependencies", "dev-dependencies"] {
-            let names = tables.get(kind).and_then(toml::Value::as_table).into_iter().flatten();
-            let others = names.filter(|(_, from)| from.get("path").is_none());
-            used.extend(others.map(|(name, _)| name.clone()).filter(|n| !n.starts_with("vigie")));
+        let all: toml::Table = read(manifest).parse().unwrap();
+        // Some are for one system alone.
+        let systems = all.get("target").and_then(toml::Value::as_table).into_iter().flatten();
+        let systems = systems.filter_map(|(_, tables)| tables.as_table());
+        for tables in systems.chain([&all]) {
+            for kind in ["dependencies", "dev-dependencies"] {
+                let names = tables.get(kind).and_then(toml::Value::as_table).into_iter().flatten();
+                let others = names.filter(|(_, from)| from.get("path").is_none());
+                let others = others.map(|(name, _)| name.clone());
+                used.extend(others.filter(|name| !name.starts_with("vigie")));
+            }
         }
     }
     let missing: Vec<_> = used.difference(&listed).collect();

@@ -20,17 +20,18 @@ use vigie::{
         self, Caller, Outside, Parts, Peer, PhoneMount,
         client::{Client, ClientError},
         shapes::{
-            Done, Event, LinkShape, LoginShape, MadeToken, NewLink, NewPairing, NewToken,
-            PairingShape, PeopleShape, StatusShape, TokenShape,
+            Done, Event, LinkShape, LoginShape, MadeToken, MailShape, NewLink, NewPairing,
+            NewToken, PairingShape, PeopleShape, StatusShape, TokenShape,
         },
     },
 };
 use vigie_core::{
     Timestamp,
     bridge::Room,
-    caller::{TokenHash, TokenRow, TokenScope},
+    caller::{MailQuery, TokenHash, TokenRow, TokenScope},
     command::{BridgeView, Command, People, Refusal, Reply, Status},
-    id::{BridgeName, ChatId, HumanId, PairingCode, TokenId},
+    id::{BridgeName, ChatId, HumanId, MailId, PairingCode, TokenId},
+    mail::{Mail as Letter, MailState, Recipient, Sender},
     state::{ChatRow, ChatState},
 };
 
@@ -81,6 +82,7 @@ impl Home {
             hub: hub(&tasks),
             newest: seen,
             events: Arc::new(|after, most| Box::pin(async move { Ok(events(after, most)) })),
+            mail: Arc::new(|query| Box::pin(async move { Ok(vec![letter(&query)]) })),
             folder: Arc::new(|_| "/nowhere".into()),
             screen: Arc::new(|_| Box::pin(async { Err("nobody draws it".into()) })),
             invite: Arc::new(|bridge| {
@@ -233,6 +235,28 @@ fn token(revoked: Option<Timestamp>) -> TokenRow {
         by: HumanId::new("ines"),
         made: Timestamp::default(),
         revoked,
+    }
+}
+
+/// A message that says what was asked for.
+fn letter(query: &MailQuery) -> Letter {
+    let id = MailId::from_parts(Timestamp::default(), 1);
+    Letter {
+        id,
+        number: 7,
+        from: Sender::Human { human: HumanId::new("ines") },
+        to: Recipient::Humans,
+        thread: query.thread.unwrap_or(id),
+        reply_to: None,
+        batch: id,
+        text: format!("{:?} {:?} {:?} {}", query.with, query.words, query.before, query.most),
+        key: None,
+        sent: Timestamp::default(),
+        hops: 0,
+        depth: 0,
+        answers: None,
+        tries: 0,
+        state: MailState::Dead { why: "it is old".into(), at: Timestamp::default() },
     }
 }
 
@@ -535,6 +559,23 @@ async fn a_token_is_told_once_and_kept_as_a_hash() {
     assert_eq!(valid.len(), 1, "those that are revoked are not listed");
     let done: Done = home.desk().delete("/tokens/claude%2Dcode").await.unwrap();
     assert_eq!(done.words, "claude-code is over");
+}
+
+#[tokio::test]
+async fn people_look_through_what_sessions_write() {
+    let home = Home::start().await;
+    let ask = async |path: &str| home.desk().get::<Vec<MailShape>>(path).await;
+    let usual = ask("/mail").await.unwrap().remove(0);
+    assert_eq!((usual.text.as_str(), usual.number), ("None None None 50", 7));
+    assert_eq!((usual.from.as_str(), usual.to.as_str()), ("human:ines", "human"));
+    assert_eq!((usual.state.as_str(), usual.why.as_deref()), ("dead", Some("it is old")));
+    let thread = MailId::from_parts(Timestamp::default(), 9);
+    let path = format!("/mail?with=PD-285&words=a%20b&before=3&most=2&thread={thread}");
+    let narrow = ask(&path).await.unwrap().remove(0);
+    assert_eq!(narrow.text, "Some(\"PD-285\") Some(\"a b\") Some(3) 2");
+    assert_eq!(narrow.thread, thread.to_string());
+    let error = ask("/mail?thread=7").await.unwrap_err();
+    assert!(error.to_string().contains("cannot be read"), "{error}");
 }
 
 #[tokio::test]

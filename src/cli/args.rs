@@ -101,6 +101,8 @@ pub enum Command {
         #[arg(long, short)]
         all: bool,
     },
+    /// Show what sessions write each other
+    Mail(Mail),
     /// Show what waits for an answer, oldest first
     Waiting,
     /// Answer what waits
@@ -294,6 +296,24 @@ pub struct Send {
     /// It is a command of the agent's own, such as /compact
     #[arg(long)]
     pub command: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Mail {
+    /// Only to or from this one: a session's name, `client:NAME` for a program, `human` for people
+    pub name: Option<String>,
+    /// Only with these words in it
+    #[arg(long, short, value_name = "WORDS")]
+    pub search: Option<String>,
+    /// Only this exchange, by the id of its first message
+    #[arg(long, value_name = "ID")]
+    pub thread: Option<String>,
+    /// Only older ones
+    #[arg(long, value_name = "NUMBER")]
+    pub before: Option<u64>,
+    /// How many
+    #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 20)]
+    pub most: usize,
 }
 
 #[derive(Debug, clap::Args)]

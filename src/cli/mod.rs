@@ -13,6 +13,7 @@ mod install;
 mod kept;
 mod log;
 mod login;
+mod mail;
 mod mcp;
 mod new;
 mod out;
@@ -139,6 +140,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Kill { name } => steer::run(&name, "kill", desk).await,
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,
+        Command::Mail(args) => mail::run(args, desk).await,
         Command::Waiting => waiting::run(desk).await,
         Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
         Command::Attach { name } => see::run(&name, desk).await,

@@ -354,10 +354,19 @@ pub enum Confirmed {
     Yes,
 }
 
-/// Which of one's mail is looked up; newest first.
+/// Whose messages are looked through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mailbox {
+    Of(Principal),
+    /// All there are: for people.
+    Everybody,
+}
+
+/// Which mail is looked up; newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MailQuery {
-    pub of: Principal,
+    pub of: Mailbox,
+    /// Of somebody's own mailbox.
     pub side: MailSide,
     /// With this session, by name.
     pub with: Option<String>,

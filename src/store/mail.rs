@@ -6,7 +6,7 @@ mod tests;
 use rusqlite::{Connection, ToSql, params, params_from_iter, types::ToSqlOutput};
 use vigie_core::{
     Timestamp,
-    caller::{AgentFacts, Letter, MailQuery, MailSide, Principal},
+    caller::{AgentFacts, Letter, MailQuery, MailSide, Mailbox, Principal},
     mail::{Mail, Recipient, Sender},
 };
 
@@ -97,7 +97,7 @@ fn found(db: &Connection, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<Mail>,
     Ok(all)
 }
 
-/// Somebody's own messages, newest first.
+/// Somebody's own messages, or everybody's, newest first.
 pub(super) fn mailbox(db: &Connection, query: &MailQuery) -> Result<Vec<Mail>, StoreError> {
     let mut all = Vec::new();
     for (sql, values) in lookups(query) {
@@ -119,16 +119,24 @@ pub(super) fn mailbox(db: &Connection, query: &MailQuery) -> Result<Vec<Mail>, S
 /// What is asked of the database: a look through each side, or nothing where no words are left to
 /// look for.
 pub(super) fn lookups(query: &MailQuery) -> Vec<(String, Vec<Value>)> {
+    let words = query.words.as_deref().map(looked_for);
+    if words.as_ref().is_some_and(Vec::is_empty) {
+        return Vec::new();
+    }
+    let own = match &query.of {
+        Mailbox::Of(own) => own.address(),
+        Mailbox::Everybody => return vec![everybody(query, words.unwrap_or_default())],
+    };
     let sides = match query.side {
         MailSide::Both => vec![RECEIVED, SENT],
         MailSide::Received => vec![RECEIVED],
         MailSide::Sent => vec![SENT],
     };
-    match query.words.as_deref().map(looked_for) {
-        None => sides.into_iter().map(|side| lookup(query, side)).collect(),
-        Some(words) if words.is_empty() => Vec::new(),
-        Some(words) => sides.into_iter().map(|side| search(query, side, &words)).collect(),
-    }
+    let one = |side| match &words {
+        None => lookup(query, &own, side),
+        Some(words) => search(query, &own, side, words),
+    };
+    sides.into_iter().map(one).collect()
 }
 
 /// Which columns are the caller's own, and the other's.
@@ -143,13 +151,13 @@ const RECEIVED: Side = Side { own: "reader", other: "sender", other_name: "sende
 const SENT: Side = Side { own: "sender", other: "reader", other_name: "reader_name" };
 
 /// A look through one side by its indexes.
-fn lookup(query: &MailQuery, side: Side) -> (String, Vec<Value>) {
+fn lookup(query: &MailQuery, address: &str, side: Side) -> (String, Vec<Value>) {
     let Side { own, other_name, .. } = side;
     // A thread is the narrowest: `+` closes the other indexes.
     let open = if query.thread.is_some() { "+" } else { "" };
     let mut values = Values::default();
     let mut wanted = vec![
-        format!("{open}{own} = {}", values.text(query.of.address())),
+        format!("{open}{own} = {}", values.text(address.into())),
         format!("number < {}", values.before(query)),
     ];
     if let Some(with) = with(query) {
@@ -165,15 +173,13 @@ fn lookup(query: &MailQuery, side: Side) -> (String, Vec<Value>) {
 
 /// The same for what these words stand in: the index of words finds it, and the columns have the
 /// last word.
-fn search(query: &MailQuery, side: Side, words: &[String]) -> (String, Vec<Value>) {
+fn search(query: &MailQuery, address: &str, side: Side, words: &[String]) -> (String, Vec<Value>) {
     let Side { own, other, other_name } = side;
     let mut values = Values::default();
-    let mut found = vec![
-        format!("{own} : \"{}\"", query.of.address()),
-        format!("text : ({})", words.join(" AND ")),
-    ];
+    let mut found =
+        vec![format!("{own} : \"{address}\""), format!("text : ({})", words.join(" AND "))];
     let mut wanted = vec![
-        format!("+mail.{own} = {}", values.text(query.of.address())),
+        format!("+mail.{own} = {}", values.text(address.into())),
         format!("mail_words.rowid < {}", values.before(query)),
     ];
     if let Some(with) = with(query) {
@@ -190,6 +196,35 @@ fn search(query: &MailQuery, side: Side, words: &[String]) -> (String, Vec<Value
         "SELECT mail.body FROM mail_words CROSS JOIN mail ON mail.number = mail_words.rowid
          WHERE {wanted} ORDER BY mail_words.rowid DESC LIMIT {most}"
     );
+    (sql, values.0)
+}
+
+/// A look through all there is. Who wrote or got it is found by the index of words as well.
+fn everybody(query: &MailQuery, words: Vec<String>) -> (String, Vec<Value>) {
+    let mut values = Values::default();
+    let mut found: Vec<_> = words.into_iter().map(|word| format!("text : {word}")).collect();
+    let mut wanted = Vec::new();
+    if let Some(with) = with(query) {
+        let names = looked_for(&with);
+        found.extend(names.into_iter().map(|word| format!("{{sender reader}} : {word}")));
+        let [sender, reader] = [values.text(with.clone()), values.text(with)];
+        wanted.push(format!("(+mail.sender_name = {sender} OR +mail.reader_name = {reader})"));
+    }
+    if let Some(thread) = query.thread {
+        let open = if found.is_empty() { "" } else { "+" };
+        wanted.push(format!("{open}mail.thread = {}", values.text(thread.to_string())));
+    }
+    let (from, number) = if found.is_empty() {
+        ("mail", "mail.number")
+    } else {
+        wanted.push(format!("mail_words MATCH {}", values.text(found.join(" AND "))));
+        let from = "mail_words CROSS JOIN mail ON mail.number = mail_words.rowid";
+        (from, "mail_words.rowid")
+    };
+    wanted.push(format!("{number} < {}", values.before(query)));
+    let (wanted, most) = (wanted.join(" AND "), values.most(query));
+    let sql =
+        format!("SELECT mail.body FROM {from} WHERE {wanted} ORDER BY {number} DESC LIMIT {most}");
     (sql, values.0)
 }
 

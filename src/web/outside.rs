@@ -3,7 +3,9 @@
 use axum::{Router, http::Extensions};
 use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
-use vigie_core::{command::Refusal, id::BridgeName, session::Session};
+use vigie_core::{
+    caller::MailQuery, command::Refusal, id::BridgeName, mail::Mail, session::Session,
+};
 
 use super::{
     Caller, Peer,
@@ -17,6 +19,9 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// Reads at most so many events after a sequence number.
 type ReadEvents = Arc<dyn Fn(u64, usize) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync>;
 
+/// Looks through what sessions wrote each other, newest first.
+type ReadMail = Arc<dyn Fn(MailQuery) -> Boxed<Result<Vec<Mail>, Refusal>> + Send + Sync>;
+
 /// Asks a session's holder for its screen, top to bottom.
 type ReadScreen = Arc<dyn Fn(PathBuf) -> Boxed<Result<Vec<String>, String>> + Send + Sync>;
 
@@ -29,6 +34,7 @@ pub struct Outside {
     /// The newest event's sequence number.
     pub newest: watch::Receiver<u64>,
     pub events: ReadEvents,
+    pub mail: ReadMail,
     /// The folder of the session's present run: its holder's socket and recording are in there.
     pub folder: Arc<dyn Fn(&Session) -> PathBuf + Send + Sync>,
     pub screen: ReadScreen,

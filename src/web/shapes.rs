@@ -12,6 +12,7 @@ use vigie_core::{
     caller::{Isolated, Principal, TokenRow, TokenScope},
     command::{BridgeView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState},
+    mail::{Mail, MailState},
     session::{Ended, Life, Role},
     state::{self, ChatRow, ChatState},
 };
@@ -518,6 +519,49 @@ impl TokenShape {
     pub fn new(row: &TokenRow) -> Self {
         let TokenRow { id, name, hash: _, scopes, by, made, revoked: _ } = row.clone();
         Self { id: id.to_string(), name, scopes, by: by.to_string(), made }
+    }
+}
+
+/// A message from session to session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MailShape {
+    pub id: String,
+    /// In the order in which they came, over all of them.
+    pub number: u64,
+    /// Names: of a session, a program, `human:ID`, `human`, or Vigie.
+    pub from: String,
+    pub to: String,
+    pub text: String,
+    pub sent: Timestamp,
+    /// `waiting`, `offered` (it is on its way into the agent), `read` or `dead`.
+    pub state: String,
+    /// Why nobody will read it.
+    pub why: Option<String>,
+    /// The first of its exchange.
+    pub thread: String,
+    pub reply_to: Option<String>,
+}
+
+impl MailShape {
+    pub fn new(mail: &Mail) -> Self {
+        let (state, why) = match &mail.state {
+            MailState::Waiting { .. } => ("waiting", None),
+            MailState::Offered { .. } => ("offered", None),
+            MailState::Read { .. } => ("read", None),
+            MailState::Dead { why, .. } => ("dead", Some(why.clone())),
+        };
+        Self {
+            id: mail.id.to_string(),
+            number: mail.number,
+            from: mail.from.spoken(),
+            to: mail.to.spoken(),
+            text: mail.text.clone(),
+            sent: mail.sent,
+            state: state.into(),
+            why,
+            thread: mail.thread.to_string(),
+            reply_to: mail.reply_to.map(|id| id.to_string()),
+        }
     }
 }
 

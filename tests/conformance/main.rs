@@ -86,6 +86,7 @@ async fn serve() -> Served {
         hub,
         newest: watch::channel(0).1,
         events: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
+        mail: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
         folder: Arc::new(|_| PathBuf::new()),
         screen: Arc::new(|_| Box::pin(async { Err("there is none".into()) })),
         invite: Arc::new(|_| Box::pin(async { None })),

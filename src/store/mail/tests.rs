@@ -50,7 +50,7 @@ fn mail(number: u64, from: &str, to: &str, text: &str) -> Mail {
 
 fn query(of: &str) -> MailQuery {
     MailQuery {
-        of: Principal::Session { session: session(of) },
+        of: Mailbox::Of(Principal::Session { session: session(of) }),
         side: MailSide::Both,
         with: None,
         words: None,
@@ -213,7 +213,10 @@ fn nothing_is_looked_for_row_by_row() {
         &|query| MailQuery { words: Some("deploy".into()), ..query },
         &|query| MailQuery { words: Some("deploy".into()), with: Some("PD-286".into()), ..query },
     ];
-    let lookups = narrowings.iter().flat_map(|narrow| lookups(&narrow(query("PD-285"))));
+    let everybody = MailQuery { of: Mailbox::Everybody, ..query("PD-285") };
+    let both = [query("PD-285"), everybody.clone()];
+    let narrowed = both.iter().flat_map(|of| narrowings.map(|narrow| narrow(of.clone())));
+    let lookups = narrowed.flat_map(|query| lookups(&query));
     let text = |text: &str| Value::Text(text.into());
     let others = [
         (SAME_KEY.to_owned(), vec![text("ses_x"), text("k")]),
@@ -247,9 +250,34 @@ fn nothing_is_looked_for_row_by_row() {
     );
     let thread = MailQuery { thread: Some(id(1)), ..query("PD-285") };
     insta::assert_snapshot!(
+        plan(&everybody),
+        @"SEARCH mail USING INTEGER PRIMARY KEY (rowid<?)"
+    );
+    insta::assert_snapshot!(
         plan(&thread),
         @"SEARCH mail USING INDEX mail_thread (thread=? AND number<?)"
     );
+}
+
+#[tokio::test]
+async fn people_look_through_everybodys() {
+    let home = talk().await;
+    let all = MailQuery { of: Mailbox::Everybody, ..query("PD-285") };
+    let numbers = async |query: MailQuery| home.numbers(query).await;
+    assert_eq!(numbers(all.clone()).await, [6, 5, 4, 3, 2, 1]);
+    assert_eq!(numbers(MailQuery { before: Some(5), most: 2, ..all.clone() }).await, [4, 3]);
+    let with = |name: &str| MailQuery { with: Some(name.into()), ..all.clone() };
+    assert_eq!(numbers(with("pd-287")).await, [4, 3]);
+    assert_eq!(numbers(with("PD-28")).await, Vec::<u64>::new(), "a name is whole");
+    assert_eq!(numbers(with("human")).await, [6, 5]);
+    assert_eq!(numbers(with("!")).await, Vec::<u64>::new());
+    let words = |words: &str| MailQuery { words: Some(words.into()), ..all.clone() };
+    assert_eq!(numbers(words("deploy")).await, [5, 4, 3, 2]);
+    assert_eq!(numbers(words("\" OR sender : pd")).await, Vec::<u64>::new(), "words are words");
+    assert_eq!(numbers(words("...")).await, Vec::<u64>::new());
+    assert_eq!(numbers(MailQuery { with: Some("PD-287".into()), ..words("two us") }).await, [4]);
+    assert_eq!(numbers(MailQuery { thread: Some(id(1)), ..all.clone() }).await, [2, 1]);
+    assert_eq!(numbers(MailQuery { thread: Some(id(1)), ..words("deployed") }).await, [2]);
 }
 
 #[tokio::test]

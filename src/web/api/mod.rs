@@ -1,6 +1,7 @@
 //! `/api/v1`, the same over the socket and over TCP.
 
 mod desk;
+mod mail;
 mod people;
 mod sessions;
 mod tokens;
@@ -42,6 +43,7 @@ pub(super) fn router() -> Router<App> {
         .route("/sessions/{name}/folder", get(sessions::folder))
         .route("/waiting", get(waiting::list))
         .route("/waiting/{code}/answer", post(waiting::answer))
+        .route("/mail", get(mail::list))
         .route("/events", get(super::follow::events))
         .route("/links", post(desk::link))
         .route("/logins", get(desk::logins))
