@@ -25,7 +25,7 @@ use crate::{
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
     looks,
-    mcp::{self, Whence},
+    mcp::{self, LookUps, Whence},
     outbox::{Outbox, Sending},
     rules::rules,
     sessions::{self, Ground, Sessions},
@@ -282,7 +282,10 @@ fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBu
             .map_err(|source| DaemonError::Folder { folder: folder.into(), source })?;
     }
     let token = config.telegram.token_file.clone();
-    Ok(vec![data.into(), folder.unwrap_or(config_file).into(), token])
+    // The file may be a link to one that lies elsewhere, with other settings of the person.
+    let linked = fs::canonicalize(config_file).ok();
+    let hidden = [data.into(), folder.unwrap_or(config_file).into(), token];
+    Ok(hidden.into_iter().chain(linked).collect())
 }
 
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.
@@ -375,7 +378,7 @@ fn programs(hub: &Hub, store: &Store, ground: Ground, tasks: &Tasks) -> Programs
         hub: hub.clone(),
         newest: store.newest(),
         folder,
-        transcript: Arc::new(|folder| Box::pin(transcript(folder))),
+        look_ups: look_ups(store),
         tasks: tasks.clone(),
     };
     ProgramsMount {
@@ -397,6 +400,23 @@ fn programs(hub: &Hub, store: &Store, ground: Ground, tasks: &Tasks) -> Programs
                 Peer::Agent { folder: None } | Peer::Stranger => Whence::Unclear,
             });
         },
+    }
+}
+
+fn look_ups(store: &Store) -> LookUps {
+    let (mails, answers) = (store.clone(), store.clone());
+    LookUps {
+        transcript: Arc::new(|folder| Box::pin(transcript(folder))),
+        mailbox: Arc::new(move |query| {
+            let store = mails.clone();
+            Box::pin(async move { store.mailbox(query).await.map_err(|error| error.to_string()) })
+        }),
+        last_answer: Arc::new(move |session| {
+            let store = answers.clone();
+            Box::pin(
+                async move { store.last_answer(session).await.map_err(|error| error.to_string()) },
+            )
+        }),
     }
 }
 

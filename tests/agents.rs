@@ -38,6 +38,11 @@ struct Harbour {
 
 impl Harbour {
     async fn open() -> Option<Self> {
+        Self::open_with("").await
+    }
+
+    /// With more in its configuration.
+    async fn open_with(more: &str) -> Option<Self> {
         let program = claude::program()?;
         let model = Model::start().await.unwrap();
         let mut home = Home::new(vigie_up);
@@ -46,7 +51,7 @@ impl Harbour {
         let agent = claude::agent(&home, &model, &program, "cc", "default");
         let runs = "args = [\"--allowedTools\", \"Bash(sh test.sh)\", \"Bash(sh deploy.sh)\"]";
         home.configure(&format!(
-            "{agent}{runs}\n\n[[project]]\nname = \"harbour\"\npath = \"{}\"\nagent = \"cc\"\n",
+            "{agent}{runs}\n\n[bounds]\nmax_load = 1000.0\nmin_free_memory = \"1 MiB\"\n\n[[project]]\nname = \"harbour\"\npath = \"{}\"\nagent = \"cc\"\n{more}",
             harbour.display()
         ));
         claude::trust(&home, &[home.project(), harbour]);
@@ -87,6 +92,16 @@ impl Harbour {
     }
 }
 
+impl Drop for Harbour {
+    #[expect(clippy::print_stderr, reason = "a story that fails shows what happened")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("what tools gave back:\n{}", self.model.results());
+            eprintln!("the daemon said:\n{}", self.home.log());
+        }
+    }
+}
+
 macro_rules! harbour {
     () => {
         match Harbour::open().await {
@@ -111,26 +126,30 @@ fn wait(name: &str) -> String {
     call("wait_for_sessions", &json!({ "sessions": [name] }))
 }
 
+/// In a session Claude Code lets what waits go on beside it: the turn ends, and what is told then
+/// begins the next.
+fn beside(waiting: &str) -> String {
+    format!("{waiting} then say waiting")
+}
+
 fn steps(steps: &[String]) -> String {
     format!("=> {}", steps.join(" then "))
 }
 
 #[tokio::test]
-async fn a_session_briefs_another_waits_reads_what_it_said_and_asks_the_person() {
-    let harbour = harbour!();
+async fn a_session_briefs_another_reads_what_it_said_and_asks_the_person_over_a_crash() {
+    let mut harbour = harbour!();
     harbour.new("PD-285").await;
-    let choices = json!([{ "label": "Ship it" }, { "label": "Keep it" }]);
+    let asking = json!({ "question": "Ship build 42?", "header": "Ship",
+        "options": [{ "label": "Ship it" }, { "label": "Keep it" }] });
     let script = steps(&[
         call("list_projects", &json!({})),
         start("PD-300", "harbour", "bash ls then say the build is 42"),
-        wait("PD-300"),
+        beside(&wait("PD-300")),
         call("get_session", &json!({ "session": "PD-300" })),
         call("list_workflows", &json!({})),
         call("run_workflow", &json!({ "workflow": "release" })),
-        call(
-            "ask_human",
-            &json!({ "question": "Ship build 42?", "header": "Ship", "options": choices }),
-        ),
+        beside(&call("ask_human", &asking)),
         "if Ship it ? say it is shipped : say it stays here".into(),
     ]);
     harbour.phone.send("first-message", &format!("[PD-285] {script}")).await;
@@ -140,16 +159,21 @@ async fn a_session_briefs_another_waits_reads_what_it_said_and_asks_the_person()
             m["what"]["body"]["kind"] == "question" && plain(m).contains("Ship build 42?")
         })
         .await;
+    harbour.phone.hears("waiting").await;
+    harbour.home.kill();
+    harbour.home.up().await;
     harbour.phone.tap(&card, "Ship it").await;
     harbour.phone.hears("it is shipped").await;
     let results = harbour.model.results();
-    for told in ["quay", "harbour", "PD-300", "the build is 42", "Ship it"] {
+    for told in ["quay", "harbour", "PD-300", "the build is 42", "This Vigie has no workflows"] {
         assert!(results.contains(told), "{told} is not in {results}");
     }
-    assert!(results.contains("workflow"), "what is not there is said in-band: {results}");
-    let cards = harbour.phone.count("asks to use").await;
-    assert_eq!(cards, 0, "nobody was asked whether it may use Vigie's tools");
-    assert_eq!(harbour.model.heard_times("[phone] => bash ls"), 0, "a brief is no person's word");
+    let brief = harbour.model.whole(harbour.model.asked("[mail] From PD-285").await);
+    assert!(!brief.contains("[phone]"), "no person's word: {brief}");
+    let shown = harbour.phone.try_messages().await.unwrap();
+    let permission = |m: &&Value| m["what"]["body"]["kind"] == "permission";
+    assert_eq!(shown.iter().find(permission), None, "Vigie's tools are used without asking");
+    assert_eq!(harbour.phone.count("At the desk of").await, 0, "nobody wrote there");
 }
 
 #[tokio::test]
@@ -164,12 +188,12 @@ async fn what_passes_on_one_project_is_deployed_on_the_other_and_what_fails_is_n
             "prompt": "=> bash sh test.sh" });
         let script = steps(&[
             call("start_session", &tests),
-            wait("tests"),
+            beside(&wait("tests")),
             format!(
                 "if 0 failed ? {} : say tests failed, nothing is deployed",
                 start("deploy", "harbour", "bash sh deploy.sh")
             ),
-            wait("deploy"),
+            beside(&wait("deploy")),
             "if deployed ? say tests passed, harbour is deployed : say it is unclear".into(),
         ]);
         harbour.phone.send("first-message", &format!("[PD-285] {script}")).await;
@@ -194,7 +218,7 @@ async fn a_program_outside_of_every_session_starts_one_and_reads_what_it_said() 
     ]);
     assert_eq!(harbour.headless(&script).await, "it said 42");
     let results = harbour.model.results();
-    assert!(results.contains("only a session can ask people"), "{results}");
+    assert!(results.contains("only a session can ask"), "{results}");
 }
 
 #[tokio::test]
@@ -205,14 +229,14 @@ async fn one_session_writes_to_another_at_work_and_at_its_prompt() {
     harbour
         .phone
         .send(
-            "work",
+            "first-message",
             "[PD-286] => bash curl -s http://127.0.0.1:1/x then bash echo on then say worked",
         )
         .await;
     let card = harbour.phone.card().await;
     let letter = |text: &str| call("send_message", &json!({ "to": "PD-286", "text": text }));
     let script = steps(&[letter("the port is 7285"), "say told at work".into()]);
-    harbour.phone.send("letter", &format!("[PD-285] {script}")).await;
+    harbour.phone.send("first-letter", &format!("[PD-285] {script}")).await;
     harbour.phone.hears("told at work").await;
     harbour.phone.tap(&card, "Approve").await;
     let news = harbour.model.news(harbour.model.asked("[mail] Another agent wrote").await);
@@ -224,6 +248,35 @@ async fn one_session_writes_to_another_at_work_and_at_its_prompt() {
     harbour.phone.send("second-letter", &format!("[PD-285] {script}")).await;
     harbour.phone.hears("told at its prompt").await;
     harbour.phone.hears("I was told").await;
-    let prompt = harbour.model.news(harbour.model.asked("tell it").await);
+    let prompt = harbour.model.news(harbour.model.asked("tell it => say").await);
     assert!(!prompt.contains("[phone]"), "{prompt}");
+}
+
+#[tokio::test]
+async fn the_lord_knows_where_everything_stands_and_asks_the_others() {
+    let lord = "\n[lord]\nenabled = true\nproject = \"quay\"\nagent = \"cc\"\n";
+    let Some(harbour) = Harbour::open_with(lord).await else { return };
+    harbour.home.session_is("lord", "idle").await;
+    harbour.new("PD-285").await;
+    let answer = steps(&[
+        call("send_message", &json!({ "to": "lord", "text": "I mend the crane" })),
+        "say answered".into(),
+    ]);
+    let question = json!({ "to": "PD-285", "text": format!("What do you do? {answer}") });
+    let script = steps(&[
+        call("send_message", &question),
+        "say PD-285 is idle, I asked it".into(),
+        "if mend the crane ? say PD-285 says it mends the crane : say I do not know".into(),
+    ]);
+    harbour.phone.send("first-message", &format!("where is everything? {script}")).await;
+    harbour.phone.hears("PD-285 is idle, I asked it").await;
+    let asked = harbour.model.whole(harbour.model.asked("[phone] where is everything?").await);
+    for told in
+        ["You are the Lord of this Vigie", "Vigie adds, for you alone", "- PD-285 in quay: idle"]
+    {
+        assert!(asked.contains(told), "{told} is not in {asked}");
+    }
+    harbour.phone.hears("PD-285 says it mends the crane").await;
+    let woken = harbour.model.news(harbour.model.asked("kind=\\\"session\\\"").await);
+    assert!(!woken.contains("[phone]"), "{woken}");
 }

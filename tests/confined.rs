@@ -271,6 +271,42 @@ async fn an_agent_that_must_be_confined_says_what_is_missing_or_starts() {
     }
 }
 
+#[tokio::test]
+async fn an_agent_runs_as_another_user_where_vigie_is_root() {
+    let root = nix::unistd::geteuid().is_root();
+    if root && !confinement::offered().await.contains(&Protection::Files) {
+        return; // it would not see its own settings, and is refused
+    }
+    let mut home = Home::new(vigie_up);
+    home.configure(&format!("{SHELL}program = \"/bin/sh\"\nuser = \"nobody\"\n"));
+    if !root {
+        let refused = vigie_up(&home).output().unwrap();
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("no agent can run as `nobody`"), "{said}");
+        return;
+    }
+    let above = home.project().parent().unwrap().to_owned();
+    for (folder, mode) in [(above, 0o755), (home.project(), 0o777)] {
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    home.up().await;
+    let phone = home.phone().await;
+    start(&home, "other", "attacker").await;
+    let ask = "id -un >part; echo $USER >>part; tty >>part; test -w \"$(tty)\" && echo ours >>part; mv part who";
+    phone.send("who-message", &format!("[other] {ask}")).await;
+    let end = Instant::now() + DEADLINE;
+    let who = loop {
+        if let Ok(who) = fs::read_to_string(home.project().join("who")) {
+            break who;
+        }
+        assert!(Instant::now() < end, "{}", home.log());
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    };
+    let who: Vec<&str> = who.lines().collect();
+    assert_eq!((who[0], who[1], who.get(3)), ("nobody", "nobody", Some(&"ours")), "{who:?}");
+}
+
 /// The real Claude Code, its Bash tool allowed by the person, against a scripted model.
 #[tokio::test]
 async fn claude_codes_bash_tool_reaches_nothing() {

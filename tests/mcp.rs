@@ -346,7 +346,9 @@ async fn a_session_is_started_waited_for_and_read() {
         (&found["standing"], &found["sessions"][0]["name"]),
         (&json!("done"), &json!("PD-285"))
     );
-    assert!(found["sessions"][0]["last_words"].as_str().unwrap().contains("3 lines printed"));
+    assert_eq!(found["sessions"][0]["answer"]["text"], "3 lines printed.");
+    let one = program.done("get_session", json!({ "session": "PD-285" })).await;
+    assert_eq!(one["answer"]["text"], "3 lines printed.");
     // Looked at again it is the same.
     let again = program.done("wait_for_sessions", json!({ "ticket": ticket })).await;
     assert_eq!(again["standing"], "done");
@@ -357,6 +359,25 @@ async fn a_session_is_started_waited_for_and_read() {
     let until = json!({ "sessions": ["PD-285"], "until": "ended" });
     let over = program.done("wait_for_sessions", until).await;
     assert_eq!(over["sessions"][0]["state"], "ended");
+}
+
+#[tokio::test]
+async fn messages_are_sent_once_and_found_again() {
+    let (_home, program) = start().await;
+    begin(&program, "PD-285").await;
+    let letter = json!({ "to": ["PD-285"], "text": "which store?", "key": "k1" });
+    let sent = program.done("send_message", letter.clone()).await["messages"].clone();
+    let again = program.done("send_message", letter).await["messages"].clone();
+    assert_eq!(sent[0]["id"], again[0]["id"]);
+    let find = json!({ "find": { "words": "store", "side": "sent" } });
+    let found = program.done("read_messages", find).await;
+    let one = &found["messages"][0];
+    assert_eq!((&one["id"], &one["text"]), (&sent[0]["id"], &json!("which store?")));
+    assert_eq!((&one["from"], &one["to"]), (&json!("client:ci"), &json!("PD-285")));
+    let nobody = program.refused("send_message", json!({ "to": "PD-258", "text": "hm" })).await;
+    assert!(nobody.contains("PD-285"), "{nobody}");
+    let empty = program.done("read_messages", json!({ "find": { "words": "harbour" } })).await;
+    assert_eq!(empty["messages"], json!([]));
 }
 
 #[tokio::test]
@@ -537,5 +558,8 @@ async fn bounds_hold_whatever_the_arguments_say() {
     }
     let more = json!({ "name": "PD-8", "prompt": "stream 1", "depth": 0 });
     let words = program.refused("start_session", more).await;
-    assert!(words.contains("live sessions: 7 of 7") && words.contains("[bounds]"), "{words}");
+    assert!(
+        words.contains("live sessions altogether: 7 of 7") && words.contains("[bounds]"),
+        "{words}"
+    );
 }

@@ -76,8 +76,7 @@ pub enum Command {
     /// Let programs outside of every session use Vigie's tools
     #[command(subcommand)]
     Token(Token),
-    /// Vigie's tools for agents
-    #[command(subcommand)]
+    /// Vigie's tools for agents, over standard input and output
     Mcp(Mcp),
     /// Start a session
     New(New),
@@ -205,8 +204,18 @@ fn scope() -> impl TypedValueParser<Value = TokenScope> {
     })
 }
 
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Mcp {
+    #[command(subcommand)]
+    pub what: Option<McpSetup>,
+    /// Speak with the token of this name that Vigie keeps [default: the one in `VIGIE_MCP_TOKEN`]
+    #[arg(long)]
+    pub token: Option<String>,
+}
+
 #[derive(Debug, Subcommand)]
-pub enum Mcp {
+pub enum McpSetup {
     /// Give them to Claude Code; shows what is written, and asks
     Install(Install),
     /// Take them out of Claude Code

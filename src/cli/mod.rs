@@ -13,6 +13,7 @@ mod install;
 mod kept;
 mod log;
 mod login;
+mod mcp;
 mod new;
 mod out;
 mod pair;
@@ -35,7 +36,7 @@ use clap::Parser;
 use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
 use crate::{agents::demo, clock::Clock, config::Surroundings, confine, hold, web::client::Client};
-use args::{Init, Mcp};
+use args::{Init, Mcp, McpSetup};
 use failure::Failure;
 use out::Out;
 
@@ -123,8 +124,13 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Pair { human } => pair::code(human, desk).await,
         Command::People => pair::people(desk).await,
         Command::Unpair { bridge, id } => pair::unpair(&bridge, &id, desk).await,
-        Command::Mcp(Mcp::Install(args)) => install::install(args, desk).await,
-        Command::Mcp(Mcp::Uninstall(args)) => install::uninstall(args, desk).await,
+        Command::Mcp(Mcp { what: None, token }) => mcp::serve(token, desk).await,
+        Command::Mcp(Mcp { what: Some(McpSetup::Install(args)), .. }) => {
+            install::install(args, desk).await
+        }
+        Command::Mcp(Mcp { what: Some(McpSetup::Uninstall(args)), .. }) => {
+            install::uninstall(args, desk).await
+        }
         Command::Token(token) => token::run(token, desk).await,
         Command::New(args) => new::run(args, desk).await,
         Command::Send(args) => send::run(args, desk).await,

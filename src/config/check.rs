@@ -22,7 +22,10 @@ use super::{
     },
     values,
 };
-use crate::{agents::AgentKind, confine::Level};
+use crate::{
+    agents::AgentKind,
+    confine::{Account, Level},
+};
 
 const TABLES: [&str; 12] = [
     "web",
@@ -300,6 +303,8 @@ impl Check<'_> {
                 Some(program) => self.program(&program),
                 None => self.usual_program(kind),
             };
+            let confine = row.confine.and_then(|level| self.choice(&level, &LEVELS));
+            let confine = confine.unwrap_or_default();
             let agent = Agent {
                 name,
                 kind,
@@ -308,11 +313,9 @@ impl Check<'_> {
                 env: row.env.unwrap_or_default(),
                 permission_mode: self.permission_mode(row.permission_mode),
                 prompt_ends: row.prompt_ends.map(Spanned::into_inner),
-                confine: row
-                    .confine
-                    .and_then(|level| self.choice(&level, &LEVELS))
-                    .unwrap_or_default(),
+                confine,
                 hide: self.hidden(&row.hide.unwrap_or_default()),
+                user: row.user.and_then(|user| self.user(&user, confine)),
             };
             agents.retain(|other| other.name != agent.name);
             agents.push(agent);
@@ -331,6 +334,22 @@ impl Check<'_> {
 
     fn hidden(&mut self, paths: &[Spanned<String>]) -> Vec<PathBuf> {
         paths.iter().filter_map(|path| self.path(path)).collect()
+    }
+
+    /// Another user of the system, whom only root can become.
+    fn user(&mut self, name: &Spanned<String>, confine: Level) -> Option<String> {
+        let user = name.get_ref();
+        let hint = if !(cfg!(target_os = "linux") && nix::unistd::geteuid().is_root()) {
+            "Only Vigie on Linux, run as root, can start agents as other users: leave `user` out."
+        } else if Account::find(user).is_none() {
+            "There is no such user: `useradd` makes one."
+        } else if confine == Level::Off {
+            "What hides Vigie's files from it also shows it its own: leave `confine` out."
+        } else {
+            return Some(user.clone());
+        };
+        self.add(name.span(), format!("no agent can run as `{user}`"), Some(hint.into()));
+        None
     }
 
     fn path(&mut self, text: &Spanned<String>) -> Option<PathBuf> {

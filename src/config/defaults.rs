@@ -93,5 +93,6 @@ pub(super) fn agent(name: &str, kind: AgentKind, program: PathBuf) -> Agent {
         prompt_ends: None,
         confine: Level::Auto,
         hide: Vec::new(),
+        user: None,
     }
 }

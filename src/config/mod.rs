@@ -119,6 +119,8 @@ pub struct Agent {
     pub confine: Level,
     /// Besides Vigie's own: folders and files that are not there for it.
     pub hide: Vec<PathBuf>,
+    /// Another user of the system, as whom it runs.
+    pub user: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

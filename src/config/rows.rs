@@ -48,6 +48,7 @@ pub(super) struct AgentRow {
     pub prompt_ends: Text,
     pub confine: Text,
     pub hide: Option<Vec<Spanned<String>>>,
+    pub user: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -2,6 +2,7 @@
 //! holder starts `vigie confine run` in the terminal; that confines itself and then becomes the
 //! program, so the process id, its parents, signals and its exit stay what they were.
 
+mod account;
 #[cfg(target_os = "linux")]
 mod domain;
 mod door;
@@ -15,6 +16,7 @@ mod probe;
 mod protection;
 mod wrapper;
 
+pub use account::Account;
 pub use door::{Door, EnterError, Starter};
 pub use probe::probe;
 pub use protection::{Lacking, Protection};
@@ -47,4 +49,6 @@ pub struct Confinement {
     pub keep: Vec<PathBuf>,
     /// As well, to be read alone.
     pub show: Vec<PathBuf>,
+    /// As whom it runs; `None`: as whoever Vigie runs as, and as nobody else where that is not root.
+    pub account: Option<Account>,
 }

@@ -86,7 +86,24 @@ pub(super) fn arrange(confinement: &Confinement) -> Result<(), MountError> {
         bind(Path::new("/dev/null"), file)?;
         read_only(file)?; // the device itself takes what is written to it
     }
+    own_terminals()?;
+    if nix::unistd::geteuid().is_root() {
+        // Root may write there, and some of it runs programs outside of every session.
+        let kernel = Path::new("/proc/sys");
+        bind(kernel, kernel)?;
+        read_only(kernel)?;
+    }
     Ok(())
+}
+
+/// The terminals of other sessions, and the person's own, are files that this user may open: who
+/// reads one takes what is typed there. The program keeps its own, which it has open already.
+fn own_terminals() -> Result<(), MountError> {
+    let folder = Path::new("/dev/pts");
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
+    let options = Some("newinstance,ptmxmode=0666,mode=0620");
+    mount(Some("vigie"), folder, Some("devpts"), flags, options).at(folder)?;
+    bind(&folder.join("ptmx"), Path::new("/dev/ptmx"))
 }
 
 /// Those that are there, without links in their way, and none inside another.

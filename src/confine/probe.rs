@@ -86,7 +86,7 @@ fn try_all(folder: &Path, without_files: bool, stranger: &Stranger, lacking: &mu
     let mut missing = |protection, why: String| lacking.push(Lacking { protection, why });
     let confine = |by: Protection| {
         let hide = vec![folder.to_owned()];
-        wrapper::enter(&Confinement { by: vec![by], hide, keep: Vec::new(), show: Vec::new() })
+        wrapper::enter(&Confinement { by: vec![by], hide, ..Confinement::default() })
     };
     let before = fs::metadata(folder).map(|about| about.dev()).ok();
     if without_files {

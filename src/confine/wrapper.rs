@@ -124,6 +124,15 @@ pub(super) fn enter(confinement: &Confinement) -> Result<(), String> {
         // Once more: what is mounted now is locked then, whoever somebody is in there.
         namespaced(namespaces::enter())?;
     }
+    if let Some(account) = &confinement.account {
+        account.enter().map_err(|error| format!("it cannot become {}: {error}", account.name))?;
+        for folder in &confinement.show {
+            std::fs::read_dir(folder).map_err(|error| {
+                let (name, folder) = (&account.name, folder.display());
+                format!("{name} cannot reach {folder} ({error}): keep Vigie where all may pass, by VIGIE_HOME")
+            })?;
+        }
+    }
     if by(Signals) {
         domain::without_signals()?;
     } else if by(Processes) && !by(Files) {

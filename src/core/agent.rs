@@ -115,7 +115,8 @@ pub enum AgentEvent {
     MailReturned { mail: MailId },
     /// The token that this run's program speaks to Vigie with.
     Token { hash: TokenHash },
-    /// A turn began that the daemon did not ask for (desk, background task, another program).
+    /// A turn began that the daemon did not ask for: somebody wrote at the desk, or, where `text` is
+    /// empty, the agent goes on by itself once its background work is done.
     ForeignTurn { turn: Option<TurnId>, text: String },
     /// The agent waits for a person.
     Asked { request: RequestId, ask: Asked },

@@ -293,7 +293,7 @@ impl NotSent {
                 Some("Stop here: finish your turn. The person has been told.".into())
             }
             Self::Unconfirmed { .. } => {
-                Some("If all of them must read it, send it again with confirm: true.".into())
+                Some("If all of them must read it, send it again with confirmed: true.".into())
             }
             Self::Empty
             | Self::LongKey { .. }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use crate::agents::Spec;
+use crate::{agents::Spec, confine::Account};
 
 /// Names that would tell the program it runs inside somebody else's terminal, service or agent.
 const FOREIGN: &[&str] = &[
@@ -35,6 +35,8 @@ pub(crate) fn cleaned() -> BTreeMap<String, String> {
 /// The program's environment: the cleaned one, with the configuration's on top.
 pub(crate) fn of_program(spec: &Spec) -> BTreeMap<String, String> {
     let mut env = cleaned();
+    let account = spec.confinement.as_ref().and_then(|confinement| confinement.account.as_ref());
+    env.extend(account.into_iter().flat_map(Account::environment));
     env.extend(spec.env.clone());
     env.insert("TERM".into(), "xterm-256color".into());
     env.insert("COLORTERM".into(), "truecolor".into());

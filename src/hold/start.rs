@@ -39,6 +39,11 @@ pub(crate) async fn start(
     let Some(confinement) = spec.confinement.clone() else {
         return Pty::spawn(spec, &command, recording);
     };
+    if let Some(account) = &confinement.account {
+        let own = folder.join(AGENT);
+        account.own_all(&own).map_err(unusable(&own))?;
+        used.iter().try_for_each(|folder| account.own(folder).map_err(unusable(folder)))?;
+    }
     let keep = [confinement.keep, used].concat();
     // To be read alone: an agent may not change what its own program is told.
     let show = [confinement.show, vec![folder.join(AGENT)]].concat();

@@ -11,7 +11,7 @@ mod picture;
 pub mod recording;
 mod transcript;
 
-pub use diff::{Changes, NoChanges, diff};
+pub use diff::{Changes, NoChanges, StartGit, diff, unconfined};
 pub use file::{Copy, NoFile, file};
 pub use picture::{PictureError, Shot, picture};
 pub use transcript::{NoTranscript, Source, Transcript, transcript};

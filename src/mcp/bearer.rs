@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
+use tokio::time::{Instant, sleep};
 use vigie_core::{
     caller::{Known, TokenHash, TokenScope},
     id::SessionId,
@@ -19,6 +21,11 @@ use crate::hub::Hub;
 
 /// Longer than any token of ours; what is longer is none.
 const LONGEST_TOKEN: usize = 256;
+
+/// From the start of a session's program until its token is written down: a commit or two, on a disk
+/// that is busy.
+const REPORTED_WITHIN: Duration = Duration::from_secs(3);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// Where a call comes from, as the system tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +70,26 @@ pub(super) async fn caller(
     whence: &Whence,
 ) -> Result<Caller, Turned> {
     let token = TokenHash::of(token);
-    let known = hub.known(token.clone()).await.map_err(|_| Turned::Stopping)?;
+    let known = known(hub, &token, whence).await?;
     let known = known.ok_or_else(|| Turned::NotGood("this token is not known, or over".into()))?;
     let place = known.run.map(|(session, run)| folder(session, run));
     match misplaced(place.as_deref(), whence) {
         None => Ok(Caller { token, known }),
         Some(words) => Err(Turned::NotGood(words.into())),
+    }
+}
+
+/// A program in a session may call before its holder's report of the token is written down, and a
+/// client that is turned away once (Claude Code) does not come back: it waits for that.
+async fn known(hub: &Hub, token: &TokenHash, whence: &Whence) -> Result<Option<Known>, Turned> {
+    let deadline = Instant::now() + REPORTED_WITHIN;
+    loop {
+        let known = hub.known(token.clone()).await.map_err(|_| Turned::Stopping)?;
+        let may_come = matches!(whence, Whence::Session { .. }) && Instant::now() < deadline;
+        if known.is_some() || !may_come {
+            return Ok(known);
+        }
+        sleep(LOOK_AGAIN).await;
     }
 }
 
@@ -176,6 +197,9 @@ impl Challenge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hub::Mail;
+    use tokio::sync::mpsc;
+    use vigie_core::{Timestamp, caller::Principal};
 
     fn headers(values: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -216,6 +240,33 @@ mod tests {
         assert_eq!(response.status(), StatusCode::FORBIDDEN);
         let said = response.headers()[header::WWW_AUTHENTICATE].to_str().unwrap();
         assert!(said.contains("insufficient_scope") && said.contains("scope=\"mail\""), "{said}");
+    }
+
+    #[tokio::test]
+    async fn a_sessions_first_call_waits_until_its_token_is_written_down() {
+        let (mailbox, mut mails) = mpsc::channel(1);
+        let hub = Hub::new(mailbox);
+        let session = SessionId::from_parts(Timestamp::default(), 1);
+        let later = Known {
+            principal: Principal::Session { session },
+            name: "PD-285".into(),
+            scopes: TokenScope::ALL.into(),
+            run: Some((session, 1)),
+        };
+        let writes = async {
+            for known in [None, Some(later.clone()), None] {
+                let Some(Mail::Known { answer, .. }) = mails.recv().await else { panic!() };
+                answer.send(known).unwrap();
+            }
+        };
+        let folder: RunFolder = Arc::new(|_, _| "/run".into());
+        let calls = async {
+            let inside = Whence::Session { folder: "/run".into() };
+            let known = caller(&hub, &folder, "t", &inside).await.unwrap().known;
+            assert_eq!(known, later);
+            caller(&hub, &folder, "t", &Whence::Outside).await.unwrap_err();
+        };
+        tokio::join!(writes, calls);
     }
 
     #[cfg(target_os = "linux")]

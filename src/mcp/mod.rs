@@ -19,4 +19,4 @@ pub use bearer::{Caller, RunFolder, Whence};
 pub use door::{Parts, door};
 pub use message::Asked;
 pub use server::{Server, needs};
-pub use shared::{ReadTranscript, Shared};
+pub use shared::{LookUp, LookUps, Shared};

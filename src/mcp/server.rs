@@ -98,7 +98,7 @@ fn millis(duration: Duration) -> u64 {
 }
 
 /// A ticket as a task: the same thing under the name of the protocol's extension.
-fn task(view: &TicketView) -> DetailedTask {
+async fn task(shared: &Shared, view: &TicketView) -> DetailedTask {
     let ticket = &view.ticket;
     let at = match &ticket.over {
         Some(Over::Given { at } | Over::Cancelled { at }) => *at,
@@ -121,7 +121,7 @@ fn task(view: &TicketView) -> DetailedTask {
                 Wanted::Answer { .. } => "ask_human",
                 Wanted::Sessions { .. } => "wait_for_sessions",
             };
-            let result = serde_json::to_value(tools::shown(view, tool));
+            let result = serde_json::to_value(tools::shown(shared, view, tool).await);
             let result = match result {
                 Ok(Value::Object(result)) => result,
                 _ => serde_json::Map::new(),
@@ -228,7 +228,9 @@ impl ServerHandler for Server {
         };
         Ok(match answer {
             Ok(Found::Result(result)) => result.into(),
-            Ok(Found::Later(view)) => CreateTaskResult::new(task(&view).task).into(),
+            Ok(Found::Later(view)) => {
+                CreateTaskResult::new(task(&self.shared, &view).await.task).into()
+            }
             Err(refused) => Refused::result(refused).into(),
         })
     }
@@ -352,7 +354,7 @@ impl ServerHandler for Server {
     ) -> Result<GetTaskResult, ErrorData> {
         let look = |ticket| AgentCommand::Look { ticket };
         let view = self.ticket(&request.task_id, look, &context).await?;
-        Ok(GetTaskResult::new(task(&view)))
+        Ok(GetTaskResult::new(task(&self.shared, &view).await))
     }
 
     /// A task of ours never asks its client for anything, so there is nothing to take in.

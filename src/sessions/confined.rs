@@ -5,20 +5,29 @@ use std::path::{Path, PathBuf};
 use super::Ground;
 use crate::{
     config::Agent,
-    confine::{Confinement, Lacking, Level, Protection},
+    confine::{Account, Confinement, Lacking, Level, Protection},
 };
 
 /// Folders of the data folder in which sessions work.
 pub(super) const WORKTREES: &str = "worktrees";
 const DEMO: &str = "demo";
 
-/// An agent that must be confined cannot be.
+/// An agent cannot be confined as it must be.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "its agent is to be confined (`confine = \"required\"`), and one thing is missing here, {}: \
-     {}; `vigie doctor` says what to do", .0.protection.name(), .0.why
-)]
-pub(super) struct NotConfined(Lacking);
+pub(super) enum NotConfined {
+    #[error(
+        "its agent is to be confined (`confine = \"required\"`), and one thing is missing here, {}: \
+         {}; `vigie doctor` says what to do", .0.protection.name(), .0.why
+    )]
+    Lacking(Lacking),
+    #[error(
+        "its agent is to run as `{user}`, which would not see its own settings here: {}; `vigie \
+         doctor` says what to do", .lacking.why
+    )]
+    User { user: String, lacking: Lacking },
+    #[error("its agent is to run as `{0}`, and there is no such user any more")]
+    NoUser(String),
+}
 
 impl Ground {
     /// For a program of `agent` that works in `folders`; `None`: nothing is closed to it.
@@ -35,16 +44,25 @@ impl Ground {
             Level::Off => return Ok(None),
             Level::Required => {
                 if let Some(lacking) = all.iter().find_map(missing) {
-                    return Err(NotConfined(lacking.clone()));
+                    return Err(NotConfined::Lacking(lacking.clone()));
                 }
             }
             Level::Auto => {}
         }
+        let account = agent.user.as_ref().map(|user| {
+            // Our folders are closed to everybody else; what hides them shows what is for it.
+            if let Some(lacking) = missing(&Protection::Files) {
+                return Err(NotConfined::User { user: user.clone(), lacking: lacking.clone() });
+            }
+            Account::find(user).ok_or_else(|| NotConfined::NoUser(user.clone()))
+        });
+        let account = account.transpose()?;
         let by: Vec<_> = all.into_iter().filter(|each| missing(each).is_none()).collect();
         let hide: Vec<PathBuf> = self.hidden.iter().chain(&agent.hide).cloned().collect();
         let keep = folders.iter().filter(|path| self.is_worked_in(path));
         let keep = keep.map(|path| path.to_path_buf()).collect();
-        Ok((!by.is_empty()).then_some(Confinement { by, hide, keep, show: Vec::new() }))
+        let confinement = Confinement { by, hide, keep, show: Vec::new(), account };
+        Ok((!confinement.by.is_empty()).then_some(confinement))
     }
 
     /// It lies in our own folder and is there for sessions all the same.

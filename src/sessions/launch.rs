@@ -86,11 +86,12 @@ impl Plan {
         let root = self.ground.data.join(WORKTREES).join(project.name.as_str());
         fs::create_dir_all(&root).map_err(|_| LaunchError::NoFolder(root.clone()))?;
         // Git runs what the repository says, and that is what agents wrote.
-        let git = worktree::Git {
-            binary: &self.ground.binary,
-            repository: &project.path,
-            confinement: self.ground.confinement(self.agent()?, &[&root, &project.path])?,
-        };
+        let confinement = self.ground.confinement(self.agent()?, &[&root, &project.path])?;
+        if let Some(account) = confinement.as_ref().and_then(|it| it.account.as_ref()) {
+            account.own(&root).map_err(|_| LaunchError::NoFolder(root.clone()))?;
+        }
+        let git =
+            worktree::Git { binary: &self.ground.binary, repository: &project.path, confinement };
         let made = git.make(&root, &self.session.name).await?;
         self.session.cwd = made.path.to_string_lossy().into_owned();
         let event = Event::Prepared {

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
-use tokio::task::spawn_blocking;
+use tokio::{process::Command, task::spawn_blocking};
 use tracing::warn;
 use vigie_core::{
     bridge::{FilePost, Files, Media, Place},
@@ -16,7 +16,7 @@ use vigie_core::{
 };
 
 use super::{Ground, Sessions};
-use crate::{clock::Clock, hold::client, looks};
+use crate::{clock::Clock, confine::Task, hold::client, looks};
 
 /// Largest file that is sent, in bytes. Source: Bot API, "Sending files", 50 MB.
 const LARGEST: u64 = 50_000_000;
@@ -56,7 +56,7 @@ pub fn tidy(ground: &Ground, clock: &Clock) {
 async fn find(ground: &Ground, session: &Session, at: LookAt, files: Files) -> Looked {
     let found = match at {
         LookAt::Screen => screen(ground, session, files).await,
-        LookAt::Diff => diff(session).await,
+        LookAt::Diff => diff(ground, session).await,
         LookAt::Transcript => transcript(ground, session).await,
         LookAt::File { path } => file(ground, session, path, files).await,
     };
@@ -114,8 +114,27 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-async fn diff(session: &Session) -> Result<Looked, String> {
-    let changes = looks::diff(Path::new(&session.cwd)).await.map_err(|error| error.to_string())?;
+async fn diff(ground: &Ground, session: &Session) -> Result<Looked, String> {
+    let cwd = Path::new(&session.cwd);
+    let config = &ground.config;
+    let agent = config.agents.iter().find(|agent| agent.name == session.agent);
+    let project = config.projects.iter().find(|project| project.name == session.project);
+    let folders: Vec<&Path> =
+        project.map(|project| project.path.as_path()).into_iter().chain([cwd]).collect();
+    let confinement = match agent {
+        Some(agent) => ground.confinement(agent, &folders).map_err(|error| error.to_string())?,
+        None => None,
+    };
+    let start = |folder: &Path, arguments: &[String]| match &confinement {
+        Some(confinement) => {
+            let task = Task::new(confinement.clone(), folder, "git", arguments);
+            let mut command = Command::new(&ground.binary);
+            command.args(task.arguments());
+            command
+        }
+        None => looks::unconfined(folder, arguments),
+    };
+    let changes = looks::diff(cwd, &start).await.map_err(|error| error.to_string())?;
     Ok(Looked::Text {
         about: changes.summary,
         text: changes.text,

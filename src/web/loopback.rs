@@ -1,15 +1,15 @@
-//! Which processes are at the other end of a TCP connection from this machine. A cookie alone does not tell a
-//! person's browser from an agent that got hold of it: cookies know no ports, so whatever an agent
-//! serves on this machine is shown the cookie too, and browsers keep them in files.
+//! Which processes are at the other end of a TCP connection from this machine. A cookie alone does
+//! not tell a person's browser from an agent that got hold of it: cookies know no ports, so whatever
+//! an agent serves on this machine is shown the cookie too, and browsers keep them in files.
 
 use std::net::SocketAddr;
 
 /// The other end of a TCP connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OtherEnd {
-    /// It is held by one of these processes of this user.
+    /// It is held by one of these processes.
     Processes(Vec<u32>),
-    /// Another machine's, or another user's.
+    /// Another machine's, or that of another user into whose processes we cannot look.
     Elsewhere,
     /// This machine's, and closed already: whoever sends and hangs up hides who it was.
     Gone,
@@ -22,12 +22,17 @@ pub(super) fn other_end(peer: SocketAddr, here: SocketAddr) -> OtherEnd {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
     let table = |table: &&str| std::fs::read_to_string(table).unwrap_or_default();
     let found = tables.iter().find_map(|name| linux::socket(&table(name), peer, here));
+    let us = nix::unistd::geteuid();
     match found {
         Some(socket) if socket.inode == 0 => OtherEnd::Gone,
-        Some(socket) if socket.user != nix::unistd::geteuid().as_raw() => OtherEnd::Elsewhere,
-        Some(socket) => linux::holders(socket.inode),
+        Some(socket) if socket.user == us.as_raw() => linux::holders(socket.inode),
+        // Root looks into everybody's processes, and its agents may become anybody.
+        Some(socket) if us.is_root() => match linux::holders(socket.inode) {
+            OtherEnd::Gone => OtherEnd::Elsewhere,
+            found => found,
+        },
         None if linux::this_machines(peer.ip()) => OtherEnd::Gone,
-        None => OtherEnd::Elsewhere,
+        Some(_) | None => OtherEnd::Elsewhere,
     }
 }
 

@@ -260,7 +260,12 @@ impl Machine {
             self.last_taken = Some(prompt.text);
             self.report([taken]);
         } else {
-            let text = shortened(&hooks::unwrapped(text), FOREIGN_CHARS);
+            // What it left running in the background is done: nobody said that.
+            let text = if text.trim_start().starts_with("<task-notification>") {
+                String::new()
+            } else {
+                shortened(&hooks::unwrapped(text), FOREIGN_CHARS)
+            };
             self.report([AgentEvent::ForeignTurn { turn, text }]);
         }
     }

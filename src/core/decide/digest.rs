@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::{Work, show};
 use crate::{
     bridge::SessionLook,
-    caller::PeerView,
+    caller::{Isolated, PeerView},
     id::SessionId,
     prompt::Prompt,
     session::{Amount, Life},
@@ -67,6 +67,7 @@ impl Work<'_> {
 
     fn everybody_but(&self, lord: SessionId) -> Vec<PeerView> {
         let all = self.state.sessions.values().filter(|s| s.id != lord);
+        let all = all.filter(|s| s.isolated == Isolated::No);
         let matters = all.filter(|s| match &s.life {
             Life::Lost { at, .. } => {
                 let successor = self.state.session_named(s.name.as_str());

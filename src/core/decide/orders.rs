@@ -51,12 +51,17 @@ impl Work<'_> {
     /// A prompt as its session gets it: a brief says whose words it is, and the Lord gets with a
     /// person's words where everything stands at that moment.
     fn prompt_order(&self, prompt: &Prompt) -> OrderKind {
-        let text = match &prompt.by {
-            Some(_) if prompt.form == PromptForm::Text => self.with_digest(prompt),
-            None if prompt.mails.is_empty() => self.brief(prompt.session, &prompt.text),
-            Some(_) | None => prompt.text.clone(),
+        let (text, form) = match &prompt.by {
+            Some(_) if prompt.form == PromptForm::Text => {
+                (self.with_digest(prompt), PromptForm::Text)
+            }
+            Some(_) => (prompt.text.clone(), prompt.form),
+            None if prompt.mails.is_empty() => {
+                (self.brief(prompt.session, &prompt.text), PromptForm::Others)
+            }
+            None => (prompt.text.clone(), PromptForm::Others),
         };
-        OrderKind::Prompt { prompt: prompt.id, text, form: prompt.form }
+        OrderKind::Prompt { prompt: prompt.id, text, form }
     }
 
     /// The holder answers: whatever it was told and has not settled is told again under the same ids.

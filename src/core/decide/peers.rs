@@ -117,13 +117,8 @@ impl Work<'_> {
         known.map_or_else(|| project.to_string(), |known| known.path.clone())
     }
 
-    /// Whoever is isolated is seen by those alone that started it, and sees nobody else itself. The
-    /// Lord speaks for the person, who sees everybody; it reaches an isolated one no more than others
-    /// do.
+    /// Whoever is isolated is seen by those alone that started it, and sees nobody else itself.
     pub(super) fn is_visible(&self, caller: &Principal, other: &Session) -> bool {
-        if self.is_lord(caller) {
-            return true;
-        }
         let own = match caller {
             Principal::Session { session } if *session == other.id => return true,
             Principal::Session { session } => self.state.sessions.get(session),

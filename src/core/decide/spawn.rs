@@ -131,7 +131,7 @@ impl Work<'_> {
             session: id,
             number,
             text: words.into(),
-            form: PromptForm::Text,
+            form: PromptForm::Others,
             by: None,
             message: None,
             mails: Vec::new(),

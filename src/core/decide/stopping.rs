@@ -65,7 +65,8 @@ impl Work<'_> {
             format!("Ending {name}.")
         };
         if let Some(others) = self.who_goes_on(id) {
-            words = format!("{words} {others}. To end that too: vigie end {name} --tree");
+            let ends = self.ends_below(id, "vigie end ");
+            words = format!("{words} {others}. To end that too: {ends}");
         }
         self.end_one(id, &EndedBy::Human(by.clone()), how);
         Ok(Reply::Done { words })
@@ -107,10 +108,16 @@ impl Work<'_> {
     /// end too.
     pub(super) fn say_who_goes_on(&mut self, id: SessionId) {
         if let Some(others) = self.who_goes_on(id) {
-            let name = self.session_name(id);
-            let words = format!("{others}. To end that too: /end {name} tree");
+            let words = format!("{others}. To end that too: {}", self.ends_below(id, "/end "));
             self.tell(id, Level::Note, &words, vec![]);
         }
+    }
+
+    /// What ends those below, each by its own name: that of `id` may be another's by the time it is
+    /// typed.
+    fn ends_below(&self, id: SessionId, command: &str) -> String {
+        let below = self.live_below(id).into_iter().map(|id| self.session_name(id));
+        below.map(|name| format!("{command}{name}")).collect::<Vec<_>>().join(", ")
     }
 
     fn who_goes_on(&self, id: SessionId) -> Option<String> {

@@ -59,7 +59,19 @@ const COMPLAINTS: usize = 4 << 10;
 /// Bytes of short answers.
 const SHORT: usize = 64 << 10;
 
-pub(super) struct Git {
+/// Starts git with these arguments in a folder. A repository can make git run what it names, and who
+/// changes it meanwhile can make it do so whatever is set here: so git is confined like the agent.
+pub type StartGit<'a> = &'a (dyn Fn(&Path, &[String]) -> Command + Send + Sync);
+
+/// Git as it is, for a repository of one's own.
+pub fn unconfined(folder: &Path, arguments: &[String]) -> Command {
+    let mut command = Command::new("git");
+    command.args(arguments).current_dir(folder);
+    command
+}
+
+pub(super) struct Git<'a> {
+    start: StartGit<'a>,
     folder: PathBuf,
     settings: Vec<String>,
 }
@@ -77,12 +89,12 @@ struct Answer {
     status: Option<ExitStatus>,
 }
 
-impl Git {
-    pub(super) async fn open(folder: &Path) -> Result<Self, NoChanges> {
+impl<'a> Git<'a> {
+    pub(super) async fn open(folder: &Path, start: StartGit<'a>) -> Result<Self, NoChanges> {
         let unreadable = |source| NoChanges::Folder { folder: folder.into(), source };
         let folder_itself = fs::canonicalize(folder).map_err(unreadable)?;
         let settings = SETTINGS.map(str::to_owned).to_vec();
-        let mut git = Self { folder: folder_itself, settings };
+        let mut git = Self { start, folder: folder_itself, settings };
         let top = git.ask(&["rev-parse", "--show-toplevel"], SHORT).await?;
         if !top.succeeded() {
             let none = ["not a git repository", "must be run in a work tree", "bare repository"];
@@ -153,15 +165,12 @@ impl Git {
     }
 
     async fn ask(&self, arguments: &[&str], most: usize) -> Result<Answer, NoChanges> {
-        let mut command = Command::new("git");
-        command.arg("--no-pager");
-        for setting in &self.settings {
-            command.arg("-c").arg(setting);
-        }
+        let settings = self.settings.iter().flat_map(|setting| ["-c", setting]);
+        let all = ["--no-pager"].into_iter().chain(settings).chain(arguments.iter().copied());
+        let all: Vec<String> = all.map(str::to_owned).collect();
+        let mut command = (self.start)(&self.folder, &all);
         let passed = PASSED.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
         command
-            .args(arguments)
-            .current_dir(&self.folder)
             .env_clear()
             .envs(passed)
             .envs(ENVIRONMENT)

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use vigie_core::text::{mask, reveal};
 
 use git::{Git, Said};
+pub use git::{StartGit, unconfined};
 
 /// For everything git is asked: a person waits for it.
 const GIT: Duration = Duration::from_secs(20);
@@ -60,12 +61,12 @@ pub enum NoChanges {
 ///
 /// # Errors
 /// [`NoChanges`] says why there is no diff.
-pub async fn diff(folder: &Path) -> Result<Changes, NoChanges> {
-    timeout(GIT, changes(folder)).await.map_err(|_| NoChanges::Slow)?
+pub async fn diff(folder: &Path, start: StartGit<'_>) -> Result<Changes, NoChanges> {
+    timeout(GIT, changes(folder, start)).await.map_err(|_| NoChanges::Slow)?
 }
 
-async fn changes(folder: &Path) -> Result<Changes, NoChanges> {
-    let git = Git::open(folder).await?;
+async fn changes(folder: &Path, start: StartGit<'_>) -> Result<Changes, NoChanges> {
+    let git = Git::open(folder, start).await?;
     let base = git.last_commit().await?;
     let counts = git.diff(&base, &["--numstat", "-z"], MOST_NAMES).await?;
     let new = git.new_files(MOST_NAMES).await?;

@@ -51,7 +51,7 @@ impl Repository {
     }
 
     async fn diff(&self) -> Changes {
-        diff(&self.folder()).await.unwrap()
+        diff(&self.folder(), &unconfined).await.unwrap()
     }
 }
 
@@ -95,7 +95,7 @@ async fn only_the_folder_itself_is_compared() {
     let repository = Repository::new();
     repository.write("a.txt", "changed\n");
     repository.write("inner/new.txt", "x\n");
-    let changes = diff(&repository.folder().join("inner")).await.unwrap();
+    let changes = diff(&repository.folder().join("inner"), &unconfined).await.unwrap();
     assert_eq!(changes.summary, "1 not yet in git");
     assert_eq!(changes.text, "Not yet in git:\n  new.txt\n\n");
 }
@@ -103,18 +103,18 @@ async fn only_the_folder_itself_is_compared() {
 #[tokio::test]
 async fn nothing_to_show_is_a_sentence() {
     let repository = Repository::new();
-    let said = diff(&repository.folder()).await.unwrap_err().to_string();
+    let said = diff(&repository.folder(), &unconfined).await.unwrap_err().to_string();
     assert_eq!(said, "nothing changed since the last commit");
     let plain = tempfile::tempdir().unwrap();
-    let said = diff(plain.path()).await.unwrap_err().to_string();
+    let said = diff(plain.path(), &unconfined).await.unwrap_err().to_string();
     assert!(
         said.ends_with("is in no git repository, so there is nothing to compare with"),
         "{said}"
     );
-    let gone = diff(&plain.path().join("gone")).await.unwrap_err();
+    let gone = diff(&plain.path().join("gone"), &unconfined).await.unwrap_err();
     assert!(matches!(gone, NoChanges::Folder { .. }), "{gone:?}");
     fs::write(repository.folder().join(".git/index"), "nonsense").unwrap();
-    let broken = diff(&repository.folder()).await.unwrap_err();
+    let broken = diff(&repository.folder(), &unconfined).await.unwrap_err();
     assert!(matches!(broken, NoChanges::Git(_)), "{broken:?}");
 }
 
@@ -164,7 +164,7 @@ async fn a_filter_that_cannot_be_switched_off_is_refused() {
     fs::write(&path, fs::read_to_string(&path).unwrap() + &config).unwrap();
     repository.write(".gitattributes", "* filter=a=b\n");
     repository.write("a.txt", "changed\n");
-    assert!(matches!(diff(&repository.folder()).await, Err(NoChanges::Git(_))));
+    assert!(matches!(diff(&repository.folder(), &unconfined).await, Err(NoChanges::Git(_))));
     assert!(!repository.mark().exists());
 }
 
@@ -179,7 +179,7 @@ async fn a_submodule_counts_by_its_commit_and_runs_nothing() {
     git_in(&sub, &["config", "core.fsmonitor", &repository.trap()]);
     repository.git(&["config", "diff.submodule", "log"]);
     fs::write(sub.join("a.txt"), "dirty\n").unwrap();
-    assert!(matches!(diff(&repository.folder()).await, Err(NoChanges::Unchanged)));
+    assert!(matches!(diff(&repository.folder(), &unconfined).await, Err(NoChanges::Unchanged)));
     assert!(!repository.mark().exists());
 }
 
@@ -189,7 +189,7 @@ async fn a_repository_that_points_elsewhere_is_not_followed() {
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("a.txt"), "somebody's own\n").unwrap();
     repository.git(&["config", "core.worktree", &elsewhere.path().display().to_string()]);
-    let refused = diff(&repository.folder()).await.unwrap_err();
+    let refused = diff(&repository.folder(), &unconfined).await.unwrap_err();
     assert!(matches!(refused, NoChanges::Elsewhere { .. }), "{refused:?}");
     // Nor is a link out of it: git shows where it points.
     let repository = Repository::new();

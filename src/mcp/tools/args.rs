@@ -3,7 +3,7 @@
 
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
-use vigie_core::caller::{ListScope, StopHow, Until};
+use vigie_core::caller::{ListScope, MailSide, StopHow, Until};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Nothing {}
@@ -147,6 +147,32 @@ pub(super) struct ReadMessages {
     /// Ids of messages that you have dealt with: they do not come again.
     #[serde(default)]
     pub(super) acknowledge: Vec<String>,
+    /// Looks for messages of yours instead, old ones and sent ones too, the newest first.
+    pub(super) find: Option<FindMessages>,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+pub(super) struct FindMessages {
+    /// Words that stand in it.
+    pub(super) words: Option<String>,
+    /// With this session or client, or `human`.
+    pub(super) with: Option<String>,
+    /// Of this exchange: the `thread` of a message.
+    pub(super) thread: Option<String>,
+    /// Those you got, those you sent, or both.
+    #[serde(default)]
+    pub(super) side: Side,
+    /// Older than the message of this `number`.
+    pub(super) before: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Side {
+    #[default]
+    Both,
+    Received,
+    Sent,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -245,6 +271,16 @@ impl From<How> for StopHow {
             How::Interrupt => Self::Interrupt,
             How::End => Self::End,
             How::Kill => Self::Kill,
+        }
+    }
+}
+
+impl From<Side> for MailSide {
+    fn from(side: Side) -> Self {
+        match side {
+            Side::Both => Self::Both,
+            Side::Received => Self::Received,
+            Side::Sent => Self::Sent,
         }
     }
 }

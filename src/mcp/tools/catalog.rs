@@ -61,7 +61,7 @@ fn sessions() -> Vec<(Tool, TokenScope)> {
     use World::{Closed, Open};
     use args::{ListSessions, Nothing, OneSession, StartSession, StopSession, WaitForSessions};
     use shapes::{
-        ProjectsShape, SessionShape, SessionsShape, StartedShape, StoppedShape, TicketShape,
+        ProjectsShape, SessionsShape, StartedShape, StoppedShape, TicketShape, ToldShape,
         WhoamiShape,
     };
     vec![
@@ -97,7 +97,7 @@ fn sessions() -> Vec<(Tool, TokenScope)> {
             Open,
             "Starts another agent on a project with a first message. It works on by itself: use wait_for_sessions to learn when it is done, and get_session or read_transcript for what it said.",
         ),
-        tool::<OneSession, SessionShape>(
+        tool::<OneSession, ToldShape>(
             "get_session",
             "A session",
             Read,

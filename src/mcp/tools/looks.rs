@@ -20,7 +20,7 @@ impl Call<'_> {
     pub(super) async fn read_transcript(&self, args: ReadTranscript) -> Answer {
         let peer = self.peer(args.session).await?;
         let folder = (self.shared.folder)(peer.id, peer.run);
-        let whole = (self.shared.transcript)(folder).await;
+        let whole = (self.shared.look_ups.transcript)(folder).await;
         let whole = whole.map_err(|why| Refused::new(format!("{}: {why}.", peer.name)))?;
         let most = args.characters.unwrap_or(CHARACTERS).clamp(1, MOST_CHARACTERS);
         let (text, more) = newest(&whole, most, args.skip);

@@ -1,13 +1,13 @@
 //! Tools for messages between sessions.
 
 use vigie_core::{
-    caller::{AgentCommand, AgentReply, Confirmed, Letter},
+    caller::{AgentCommand, AgentReply, Confirmed, Letter, MailQuery},
     mail,
 };
 
 use super::{
     answer::{Answer, Refused, answer, id},
-    args::{ReadMessages, SendMessage, SetSummary},
+    args::{FindMessages, ReadMessages, SendMessage, SetSummary},
     call::Call,
     shapes::{DoneShape, MessageShape, MessagesShape, ReceiptShape, SentShape},
 };
@@ -48,6 +48,9 @@ impl Call<'_> {
             self.ask(AgentCommand::Acknowledge { mails }).await?;
         }
         let most = args.most.unwrap_or(MESSAGES).min(MOST_MESSAGES);
+        if let Some(find) = args.find {
+            return self.find_messages(find, most).await;
+        }
         match self.ask(AgentCommand::Read { most }).await? {
             AgentReply::Inbox { mails, left } => {
                 let mut parts: Vec<_> = mails.iter().map(mail::envelope).collect();
@@ -67,6 +70,29 @@ impl Call<'_> {
             }
             other => Err(Refused::unexpected(&other)),
         }
+    }
+
+    /// Looking for a message leaves it as it is.
+    async fn find_messages(&self, find: FindMessages, most: usize) -> Answer {
+        let FindMessages { words, with, thread, side, before } = find;
+        let query = MailQuery {
+            of: self.caller.known.principal.clone(),
+            side: side.into(),
+            with,
+            words,
+            thread: thread.as_deref().map(|text| id(text, "message")).transpose()?,
+            before,
+            most,
+        };
+        let found = (self.shared.look_ups.mailbox)(query).await;
+        let found =
+            found.map_err(|why| Refused::new(format!("The messages cannot be read: {why}.")))?;
+        let text = match found.as_slice() {
+            [] => "No message is like that.".into(),
+            found => found.iter().map(mail::envelope).collect::<Vec<_>>().join("\n\n"),
+        };
+        let messages = found.into_iter().map(MessageShape::from).collect();
+        Ok(answer(&MessagesShape { note: NOTE, messages, left: 0 }, text))
     }
 
     pub(super) async fn set_summary(&self, args: SetSummary) -> Answer {

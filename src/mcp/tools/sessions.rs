@@ -1,7 +1,11 @@
 //! Tools about sessions: listed, started, looked at, stopped.
 
-use vigie_core::caller::{
-    AgentCommand, AgentReply, AgentStart, Isolated, Listing, PeerView, WholeTree, WithEnded,
+use vigie_core::{
+    caller::{
+        AgentCommand, AgentReply, AgentStart, Isolated, Listing, PeerView, WholeTree, WithEnded,
+    },
+    id::SessionId,
+    state::AnswerRow,
 };
 
 use super::{
@@ -9,11 +13,15 @@ use super::{
     args::{ListSessions, OneSession, StartSession, StopSession},
     call::Call,
     shapes::{
-        ProjectShape, ProjectsShape, SessionShape, SessionsShape, StartedShape, StoppedShape,
-        WhoamiShape,
+        ProjectShape, ProjectsShape, SaidShape, SessionShape, SessionsShape, StartedShape,
+        StoppedShape, ToldShape, WhoamiShape, instant,
     },
     words::{left, session},
 };
+use crate::mcp::shared::Shared;
+
+/// Characters of what sessions said that come with one answer: some pages.
+pub(super) const MOST_SAID: usize = 20_000;
 
 impl Call<'_> {
     pub(super) async fn whoami(&self) -> Answer {
@@ -94,7 +102,11 @@ impl Call<'_> {
     }
 
     pub(super) async fn get_session(&self, args: OneSession) -> Answer {
-        let shape = SessionShape::from(&self.peer(args.session).await?);
+        let view = self.peer(args.session).await?;
+        let shape = ToldShape {
+            session: SessionShape::from(&view),
+            answer: said(self.shared, view.id, MOST_SAID).await,
+        };
         let text = session(&shape);
         Ok(answer(&shape, text))
     }
@@ -121,6 +133,16 @@ impl Call<'_> {
             other => Err(Refused::unexpected(&other)),
         }
     }
+}
+
+/// The last that a session said at the end of a turn, as far as there is room for it. Where it cannot
+/// be read, the shortened form that stands in lists must do.
+pub(super) async fn said(shared: &Shared, session: SessionId, most: usize) -> Option<SaidShape> {
+    let found = (shared.look_ups.last_answer)(session).await;
+    let found = found.inspect_err(|error| tracing::warn!(error, "an answer cannot be read"));
+    let AnswerRow { at, text, .. } = found.ok()??;
+    let shown: String = text.chars().take(most).collect();
+    Some(SaidShape { cut: shown.len() < text.len(), text: shown, at: instant(at) })
 }
 
 /// Dollars, as a model gives them.

@@ -73,6 +73,25 @@ pub(in crate::mcp) struct SessionShape {
     pub(super) created: String,
 }
 
+/// A session, and what it said last.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(super) struct ToldShape {
+    #[serde(flatten)]
+    pub(super) session: SessionShape,
+    /// What it said at the end of its last turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) answer: Option<SaidShape>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(super) struct SaidShape {
+    pub(super) text: String,
+    pub(super) at: String,
+    /// It goes on after this; `read_transcript` has the whole.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) cut: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum State {
@@ -186,7 +205,7 @@ pub(super) struct ReceiptShape {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct MessagesShape {
     pub(super) note: &'static str,
-    /// In the order in which they came.
+    /// In the order in which they came; what was found, the newest first.
     pub(super) messages: Vec<MessageShape>,
     /// How many more wait.
     pub(super) left: usize,
@@ -195,6 +214,8 @@ pub(super) struct MessagesShape {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct MessageShape {
     pub(super) id: String,
+    /// Counts up over all messages.
+    pub(super) number: u64,
     pub(super) from: String,
     pub(super) from_kind: FromKind,
     pub(super) to: String,
@@ -238,7 +259,7 @@ pub(super) struct TicketShape {
     pub(super) answer: Option<AnswerShape>,
     /// The sessions that were waited for, as they are now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) sessions: Vec<SessionShape>,
+    pub(super) sessions: Vec<ToldShape>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -402,6 +423,7 @@ impl From<Mail> for MessageShape {
         };
         Self {
             id: mail.id.to_string(),
+            number: mail.number,
             from: mail.from.spoken(),
             from_kind,
             to: mail.to.spoken(),
@@ -442,7 +464,8 @@ impl From<&TicketView> for TicketShape {
             }
             Standing::Sessions { sessions } => {
                 shape.standing = StandingName::Done;
-                shape.sessions = sessions.iter().map(SessionShape::from).collect();
+                let told = |view| ToldShape { session: SessionShape::from(view), answer: None };
+                shape.sessions = sessions.iter().map(told).collect();
             }
             Standing::Cancelled => shape.standing = StandingName::Cancelled,
         }

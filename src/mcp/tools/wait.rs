@@ -14,9 +14,11 @@ use super::{
     answer::{Answer, Found, Refused, id, result},
     args::{ComingBack, WaitForSessions},
     call::Call,
+    sessions::{MOST_SAID, said},
     shapes::{StandingName, TicketShape},
     words,
 };
+use crate::mcp::shared::Shared;
 
 /// How long a call waits at most. Claude Code lets one go on for as long as we let it (15 minutes).
 const LONGEST: Duration = Duration::from_mins(10);
@@ -100,7 +102,7 @@ impl Call<'_> {
             newest.mark_unchanged();
             view = self.ticket(AgentCommand::Look { ticket: view.ticket.id }).await?;
         }
-        Ok(Found::Result(shown(&view, wait.tool)))
+        Ok(Found::Result(shown(self.shared, &view, wait.tool).await))
     }
 
     async fn ticket(&self, what: AgentCommand) -> Result<TicketView, Refused> {
@@ -118,8 +120,18 @@ impl Call<'_> {
 }
 
 /// How a ticket stands, for whoever waits for it with that tool.
-pub(in crate::mcp) fn shown(view: &TicketView, tool: &str) -> CallToolResult {
-    let shape = TicketShape::from(view);
+pub(in crate::mcp) async fn shown(
+    shared: &Shared,
+    view: &TicketView,
+    tool: &str,
+) -> CallToolResult {
+    let mut shape = TicketShape::from(view);
+    if let Standing::Sessions { sessions } = &view.standing {
+        let room = MOST_SAID / sessions.len().max(1);
+        for (told, session) in shape.sessions.iter_mut().zip(sessions) {
+            told.answer = said(shared, session.id, room).await;
+        }
+    }
     let why = shape.why.as_deref().unwrap_or_default();
     let text = match shape.standing {
         StandingName::Waiting => format!(

@@ -19,7 +19,7 @@
 //! | `plan` | the tool `ExitPlanMode` |
 //! | `subagent STEP` | the tool `Agent`, with a script of one step |
 //! | `call TOOL JSON` | any tool; in the JSON `->` stands for `=>`, and ` ; ` for ` then ` |
-//! | `if TEXT ? STEP : STEP` | the first step when `TEXT` is in what its last tool gave it |
+//! | `if TEXT ? STEP : STEP` | the first step when `TEXT` is in what came since it spoke last |
 //! | `error STATUS` | this HTTP status, every time |
 //!
 //! After the last step the model repeats what its last tool gave it.
@@ -89,9 +89,7 @@ impl Shared {
 
     fn came(&self, body: &Value) -> usize {
         let at = Instant::now();
-        let messages = list(&body["messages"]);
-        let since = messages.iter().rposition(|message| message["role"] == "assistant");
-        let news = json!(&messages[since.map_or(0, |at| at + 1)..]).to_string();
+        let news = news(body);
         let mut seen = self.look();
         seen.requests.push(Request { at, answered: None, body: body.clone(), news });
         let number = seen.requests.len() - 1;
@@ -372,13 +370,18 @@ fn play(step: &str, request: &Value) -> Answer {
             let Some((words, (yes, no))) = branches else {
                 return text("an `if` has two steps").into();
             };
-            let last = list(&request["messages"]).iter().rev().find_map(result);
-            let found = last.is_some_and(|last| last.contains(words));
-            play(if found { yes } else { no }, request)
+            play(if news(request).contains(words) { yes } else { no }, request)
         }
         "error" => Answer { status: first.parse().ok().and_then(status), ..text("").into() },
         _ => text(&format!("no step is called {verb}")).into(),
     }
+}
+
+/// What came since the model spoke last, as JSON.
+fn news(request: &Value) -> String {
+    let messages = list(&request["messages"]);
+    let since = messages.iter().rposition(|message| message["role"] == "assistant");
+    json!(&messages[since.map_or(0, |at| at + 1)..]).to_string()
 }
 
 fn status(number: u16) -> Option<StatusCode> {

@@ -305,6 +305,15 @@ fn a_turn_of_somebody_else_is_told_and_followed() {
 }
 
 #[test]
+fn a_turn_that_its_own_background_work_begins_is_nobodys_words() {
+    let mut scene = Scene::at_prompt();
+    let done = "<task-notification>\n<task-id>b1</task-id>\n</task-notification>";
+    scene.hook("UserPromptSubmit", json!({ "prompt": done }));
+    let foreign = AgentEvent::ForeignTurn { turn: turn("t-1"), text: String::new() };
+    assert_eq!(scene.machine.acts(), [Act::Report(foreign)]);
+}
+
+#[test]
 fn merged_prompts_end_together_and_are_not_called_interrupted() {
     let mut scene = Scene::working();
     scene.hook("UserPromptSubmit", json!({ "prompt": "more", "prompt_id": "t-2" }));

@@ -9,8 +9,8 @@ use std::{
 use crate::{
     Timestamp,
     agent::{
-        AgentEvent, Asked, Choice, Decision, Doing, ExitStatus, Order, OrderKind, Question, Report,
-        Settled,
+        AgentEvent, Asked, Choice, Decision, Doing, ExitStatus, Order, OrderKind, PromptForm,
+        Question, Report, Settled,
     },
     answer::Words,
     bridge::{
@@ -604,6 +604,16 @@ impl World {
             AgentEvent::Finished { turn: None, text: text.into(), provisional: false },
         );
         self.doing(name, Doing::Idle);
+    }
+
+    /// How the last prompt was handed to a session.
+    pub(super) fn form(&self, name: &str) -> PromptForm {
+        let session = self.id(name);
+        let form = self.orders.iter().rev().find_map(|(id, order)| match &order.what {
+            OrderKind::Prompt { form, .. } if *id == session => Some(*form),
+            _ => None,
+        });
+        form.expect("a prompt was handed over")
     }
 
     /// What was handed to a session, in order, each prompt once.

@@ -2,7 +2,7 @@ use chrono::TimeDelta;
 
 use super::*;
 use crate::{
-    agent::RefusedPrompt,
+    agent::{PromptForm, RefusedPrompt},
     decide::tests::world::token,
     mail::{Offer, Sender, Taken},
 };
@@ -19,6 +19,10 @@ fn who_is_idle_reads_it_now() {
     assert!(matches!(world.mail(id).state, MailState::Offered { how: Offer::Prompt { .. }, .. }));
     let text = world.takes("PD-286");
     assert!(text.contains("which port?") && !text.contains("repeat"), "{text}");
+    assert_eq!(world.form("PD-286"), PromptForm::Others);
+    world.finishes("PD-286", "7285");
+    world.writes("[PD-286] which port?");
+    assert_eq!(world.form("PD-286"), PromptForm::Text);
     assert!(world.is_read(id));
     let about = Some(world.id("PD-286"));
     assert!(world.journal_of.contains(&("mail_sent".into(), about)));
