@@ -25,6 +25,7 @@ pub(super) struct Effects {
 }
 
 /// Whoever waits for the commit.
+#[expect(clippy::large_enum_variant, reason = "a few hundred live at most")]
 pub(super) enum Answer {
     Nobody,
     Request(oneshot::Sender<Result<Reply, Refusal>>, Result<Reply, Refusal>),

@@ -36,7 +36,7 @@ fn prompt(number: u64, text: &str) -> Prompt {
 }
 
 fn session(at: vigie_core::Timestamp, random: u128, live: bool) -> Row {
-    let life = if live {
+    let standing = if live {
         json!({ "life": "idle", "since": at })
     } else {
         json!({ "life": "ended", "at": at, "how": { "how": "itself" } })
@@ -44,7 +44,7 @@ fn session(at: vigie_core::Timestamp, random: u128, live: bool) -> Row {
     let session = json!({
         "id": SessionId::from_parts(at, random), "name": format!("PD-{random}"), "title": "",
         "project": "quay", "agent": "demo", "cwd": "/", "worktree": null, "created": at,
-        "life": life, "ending": null, "interrupting": null, "launching": null, "run": 1,
+        "life": standing, "ending": null, "interrupting": null, "launching": null, "run": 1,
         "conversation": null, "last_seq": 0, "turn": null, "last_words": null,
         "spent": { "micro_usd": 0, "input_tokens": 0, "output_tokens": 0, "run_micro_usd": 0,
             "run_input_tokens": 0, "run_output_tokens": 0 },

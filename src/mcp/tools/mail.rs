@@ -54,11 +54,16 @@ impl Call<'_> {
         match self.ask(AgentCommand::Read { most }).await? {
             AgentReply::Inbox { mails, left } => {
                 let mut parts: Vec<_> = mails.iter().map(mail::envelope).collect();
-                if parts.is_empty() {
-                    parts.push("No messages wait.".into());
-                }
-                if left > 0 {
-                    parts.push(format!("{left} more wait: call read_messages again."));
+                match (parts.is_empty(), left) {
+                    (true, 0) => parts.push("No messages wait.".into()),
+                    (false, 0) => {}
+                    (false, left) => {
+                        parts.push(format!("{left} more wait: call read_messages again."));
+                    }
+                    // What came before them is on its way, and nothing overtakes it.
+                    (true, left) => parts.push(format!(
+                        "{left} wait and come by themselves: beside a tool's result, or after this turn."
+                    )),
                 }
                 let messages = mails.into_iter().map(MessageShape::from).collect();
                 Ok(answer(&MessagesShape { note: NOTE, messages, left }, parts.join("\n\n")))
