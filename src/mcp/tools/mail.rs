@@ -1,7 +1,7 @@
 //! Tools for messages between sessions.
 
 use vigie_core::{
-    caller::{AgentCommand, AgentReply, Confirmed, Letter, MailQuery},
+    caller::{AgentCommand, AgentReply, Confirmed, Letter, MailQuery, Mailbox},
     mail,
 };
 
@@ -76,7 +76,7 @@ impl Call<'_> {
     async fn find_messages(&self, find: FindMessages, most: usize) -> Answer {
         let FindMessages { words, with, thread, side, before } = find;
         let query = MailQuery {
-            of: self.caller.known.principal.clone(),
+            of: Mailbox::Of(self.caller.known.principal.clone()),
             side: side.into(),
             with,
             words,
