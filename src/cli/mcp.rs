@@ -61,6 +61,7 @@ pub(super) async fn serve(token: Option<String>, desk: &Desk) -> Result<(), Fail
         authority: authority(desk).await?,
         bearer: format!("Bearer {}", secret(token, desk)?),
         older: Mutex::new(None),
+        connections: Mutex::default(),
     });
     let (answers, mut written) = mpsc::channel::<String>(ANSWERS);
     let mut work = JoinSet::new();
@@ -153,6 +154,7 @@ struct Bridge {
     authority: String,
     bearer: String,
     older: Mutex<Option<Older>>,
+    connections: Mutex<JoinSet<()>>,
 }
 
 impl Bridge {
@@ -207,22 +209,16 @@ impl Bridge {
         older: Option<&Older>,
     ) -> Result<Response<Incoming>, String> {
         let mut request = self.request(Method::POST).header(CONTENT_TYPE, "application/json");
-        match older {
-            Some(older) => {
-                request = request.header(SESSION, &older.session).header(VERSION, &older.version);
-            }
+        let params = &message["params"];
+        let version = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        if let Some(older) = older {
+            request = request.header(SESSION, &older.session).header(VERSION, &older.version);
+        } else if let Some(version) = version.as_str() {
             // Source of the names: MCP 2026-07-28, streamable HTTP.
-            None => {
-                let params = &message["params"];
-                let version = &params["_meta"]["io.modelcontextprotocol/protocolVersion"];
-                if let Some(version) = version.as_str() {
-                    let method = message["method"].as_str().unwrap_or_default();
-                    request = request.header(VERSION, version).header("mcp-method", method);
-                    let name = params["name"].as_str().or_else(|| params["uri"].as_str());
-                    if let Some(name) = name {
-                        request = request.header("mcp-name", name);
-                    }
-                }
+            let method = message["method"].as_str().unwrap_or_default();
+            request = request.header(VERSION, version).header("mcp-method", method);
+            if let Some(name) = params["name"].as_str().or_else(|| params["uri"].as_str()) {
+                request = request.header("mcp-name", name);
             }
         }
         let body = Full::new(Bytes::from(message.to_string()));
@@ -258,6 +254,13 @@ impl Bridge {
         }
     }
 
+    /// Runs a connection beside whoever reads from it, until it closes or we end.
+    fn keep(&self, connection: impl Future<Output = ()> + Send + 'static) {
+        let mut open = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        while open.try_join_next().is_some() {}
+        open.spawn(connection);
+    }
+
     fn request(&self, method: Method) -> hyper::http::request::Builder {
         Request::builder()
             .method(method)
@@ -276,7 +279,7 @@ impl Bridge {
         let broken = |error: hyper::Error| format!("the connection to Vigie broke: {error}");
         let (mut sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-        tokio::spawn(connection);
+        self.keep(async move { drop(connection.await) });
         let response = timeout(FIRST_BYTE, sender.send_request(request)).await;
         response.map_err(|_| "Vigie does not answer")?.map_err(broken)
     }

@@ -65,7 +65,7 @@ impl Told {
         loop {
             if let Some((event, rest)) = self.rest.split_once("\n\n") {
                 let event = parse(event);
-                self.rest = rest.to_owned();
+                rest.clone_into(&mut self.rest);
                 match event {
                     Some(event) => return Some(event),
                     None => continue, // a comment
