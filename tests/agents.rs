@@ -60,7 +60,7 @@ impl Harbour {
         Some(Self { home, model, phone, program })
     }
 
-    async fn new(&self, name: &str) {
+    async fn starts(&self, name: &str) {
         let start = json!({ "name": name, "agent": "cc" });
         let _: Value = self.home.desk().post("/sessions", &start).await.unwrap();
         self.home.session_is(name, "idle").await;
@@ -139,7 +139,7 @@ fn steps(steps: &[String]) -> String {
 #[tokio::test]
 async fn a_session_briefs_another_reads_what_it_said_and_asks_the_person_over_a_crash() {
     let mut harbour = harbour!();
-    harbour.new("PD-285").await;
+    harbour.starts("PD-285").await;
     let asking = json!({ "question": "Ship build 42?", "header": "Ship",
         "options": [{ "label": "Ship it" }, { "label": "Keep it" }] });
     let script = steps(&[
@@ -183,7 +183,7 @@ async fn what_passes_on_one_project_is_deployed_on_the_other_and_what_fails_is_n
         fs::write(harbour.home.project().join("test.sh"), format!("echo '{said}'\n")).unwrap();
         let folder = harbour.home.folder("harbour");
         fs::write(folder.join("deploy.sh"), "echo deployed >> log.txt; cat log.txt\n").unwrap();
-        harbour.new("PD-285").await;
+        harbour.starts("PD-285").await;
         let tests = json!({ "name": "tests", "project": "quay", "agent": "cc",
             "prompt": "=> bash sh test.sh" });
         let script = steps(&[
@@ -224,8 +224,8 @@ async fn a_program_outside_of_every_session_starts_one_and_reads_what_it_said() 
 #[tokio::test]
 async fn one_session_writes_to_another_at_work_and_at_its_prompt() {
     let harbour = harbour!();
-    harbour.new("PD-285").await;
-    harbour.new("PD-286").await;
+    harbour.starts("PD-285").await;
+    harbour.starts("PD-286").await;
     harbour
         .phone
         .send(
@@ -257,7 +257,7 @@ async fn the_lord_knows_where_everything_stands_and_asks_the_others() {
     let lord = "\n[lord]\nenabled = true\nproject = \"quay\"\nagent = \"cc\"\n";
     let Some(harbour) = Harbour::open_with(lord).await else { return };
     harbour.home.session_is("lord", "idle").await;
-    harbour.new("PD-285").await;
+    harbour.starts("PD-285").await;
     let answer = steps(&[
         call("send_message", &json!({ "to": "lord", "text": "I mend the crane" })),
         "say answered".into(),

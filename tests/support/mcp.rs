@@ -64,8 +64,8 @@ impl Told {
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((event, rest)) = self.rest.split_once("\n\n") {
-                let event = parse(event);
-                rest.clone_into(&mut self.rest);
+                let (event, end) = (parse(event), self.rest.len() - rest.len());
+                self.rest.drain(..end);
                 match event {
                     Some(event) => return Some(event),
                     None => continue, // a comment
