@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::{
     ffi::OsString,
     fs,
-    io::{Read as _, Write as _},
+    io::{BufRead as _, BufReader, Read as _, Write as _},
     os::unix::fs::{PermissionsExt as _, symlink},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
@@ -33,6 +33,16 @@ remove)
     [ -f "$file" ] || { echo "No MCP server named \"$5\" in $4 scope" >&2; exit 1; }
     /bin/rm "$file" ;;
 esac
+"#;
+
+/// The older era's first words, its second, and a question.
+const TALK: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+"#;
+
+/// The newer era's only words.
+const CALL: &str = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"whoami","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}
 "#;
 
 const BROKEN: &str = "#!/bin/sh\necho 'the disk is full' >&2\nexit 1\n";
@@ -260,4 +270,49 @@ async fn a_person_is_asked_and_only_yes_is_yes() {
         assert_eq!((answer(no), machine.user_file().exists()), (3, false), "{no}");
     }
     assert_eq!((answer("Y"), machine.user_file().exists()), (0, true));
+}
+
+/// Says these lines one after the other, each once the answer to the one before is there.
+fn talks(entry: &Value, lines: &str, token: Option<&str>) -> Vec<Value> {
+    let args: Vec<&str> =
+        entry["args"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let mut program = Command::new(entry["command"].as_str().unwrap());
+    program.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).env_remove("VIGIE_MCP_URL");
+    if let Some(token) = token {
+        program.env("VIGIE_MCP_TOKEN", token);
+    }
+    let mut child = program.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut heard = Vec::new();
+    for line in lines.lines() {
+        writeln!(stdin, "{line}").unwrap();
+        if line.contains("\"id\"") {
+            heard.push(serde_json::from_str(&answers.next().unwrap().unwrap()).unwrap());
+        }
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    heard
+}
+
+#[tokio::test]
+async fn what_is_registered_speaks_for_its_token_in_both_eras() {
+    let machine = Machine::with(STAND_IN).await;
+    done(&machine.run(&["mcp", "install", "--yes"]));
+    let entry = server(&machine.user_file(), "vigie");
+    let heard = talks(&entry, TALK, None);
+    assert_eq!(heard[0]["result"]["serverInfo"]["name"], "vigie", "{heard:?}");
+    let tools = heard[1]["result"]["tools"].to_string();
+    assert!(tools.contains("start_session") && !tools.contains("approve_gate"), "{tools}");
+    let heard = talks(&entry, CALL, None);
+    assert_eq!(heard[0]["result"]["structuredContent"]["name"], "claude-code", "{heard:?}");
+    let by_environment = json!({ "command": entry["command"], "args": [&entry["args"][0], &entry["args"][1], "mcp"] });
+    let heard = talks(&by_environment, CALL, Some("vgt_nobodys"));
+    assert!(
+        heard[0]["error"]["message"].as_str().unwrap().contains("vigie token list"),
+        "{heard:?}"
+    );
+    let heard = talks(&entry, "nonsense with an \"id\"", None);
+    assert_eq!(heard[0]["error"]["code"], -32700);
 }

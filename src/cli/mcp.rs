@@ -357,7 +357,7 @@ fn event(body: &[u8]) -> Option<Value> {
     lines.filter_map(|line| serde_json::from_str(line.trim()).ok()).next_back()
 }
 
-/// Where the daemon is: said by the session we run in, else by the configuration.
+/// Where the daemon is: said by the session we run in, by the daemon, or by the configuration.
 async fn authority(desk: &Desk) -> Result<String, Failure> {
     let of_url = |url: &str| {
         let rest = url.strip_prefix("http://")?;
@@ -366,11 +366,12 @@ async fn authority(desk: &Desk) -> Result<String, Failure> {
     if let Some(authority) = env::var("VIGIE_MCP_URL").ok().as_deref().and_then(of_url) {
         return Ok(authority);
     }
-    let mut listen = Config::load(&desk.around, Named::No).map_err(Failure::usage)?.web.listen;
-    if listen.port() == 0 {
-        let status: StatusShape = desk.client.get("/status").await?;
-        return of_url(&status.daemon.url).ok_or_else(|| Failure::outside("Vigie has no address"));
+    // A daemon that runs knows best, unless people reach it through something else.
+    let status = desk.client.get::<StatusShape>("/status").await;
+    if let Some(authority) = status.ok().and_then(|status| of_url(&status.daemon.url)) {
+        return Ok(authority);
     }
+    let mut listen = Config::load(&desk.around, Named::No).map_err(Failure::usage)?.web.listen;
     match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => listen.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => listen.set_ip(Ipv6Addr::LOCALHOST.into()),
