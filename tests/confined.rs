@@ -293,7 +293,7 @@ async fn an_agent_runs_as_another_user_where_vigie_is_root() {
     home.up().await;
     let phone = home.phone().await;
     start(&home, "other", "attacker").await;
-    let ask = "id -un >part; echo $USER >>part; tty >>part; test -w \"$(tty)\" && echo ours >>part; mv part who";
+    let ask = "id -un >part; echo $USER >>part; [ -O /proc/self/fd/0 ] && echo its terminal >>part; mv part who";
     phone.send("who-message", &format!("[other] {ask}")).await;
     let end = Instant::now() + DEADLINE;
     let who = loop {
@@ -303,8 +303,7 @@ async fn an_agent_runs_as_another_user_where_vigie_is_root() {
         assert!(Instant::now() < end, "{}", home.log());
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     };
-    let who: Vec<&str> = who.lines().collect();
-    assert_eq!((who[0], who[1], who.get(3)), ("nobody", "nobody", Some(&"ours")), "{who:?}");
+    assert_eq!(who, "nobody\nnobody\nits terminal\n");
 }
 
 /// The real Claude Code, its Bash tool allowed by the person, against a scripted model.

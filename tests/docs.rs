@@ -306,7 +306,11 @@ fn every_dependency_is_in_the_table() {
         "xtask/Cargo.toml",
     ] {
         let tables: toml::Table = read(manifest).parse().unwrap();
-        for kind in ["dependencies", "dev-dependencies"] {
+        let of_systems = tables.get("target").and_then(toml::Value::as_table).into_iter().flatten();
+        let of_systems = of_systems.filter_map(|(_, tables)| tables.as_table());
+        let all: Vec<_> = std::iter::once(&tables).chain(of_systems).collect();
+        let kinds = ["dependencies", "dev-dependencies"].into_iter();
+        for (tables, kind) in kinds.flat_map(|kind| all.iter().map(move |all| (all, kind))) {
             let names = tables.get(kind).and_then(toml::Value::as_table).into_iter().flatten();
             let others = names.filter(|(_, from)| from.get("path").is_none());
             used.extend(others.map(|(name, _)| name.clone()).filter(|n| !n.starts_with("vigie")));
