@@ -21,7 +21,7 @@ pub(crate) fn now() -> i64 {
     Clock::system().now().timestamp_nanos_opt().unwrap_or_default()
 }
 
-const NOBODY: &str = "nobody waits for this program";
+pub(crate) const NOBODY: &str = "nobody waits for this program";
 
 fn meet(address: &str) -> Result<(BufReader<TcpStream>, TcpStream)> {
     let stream = TcpStream::connect(address).context(NOBODY)?;
@@ -83,24 +83,24 @@ async fn work_on() -> Result<()> {
 }
 
 /// The way to the holder, as Claude Code's hooks go.
-struct Hooks {
+pub(crate) struct Hooks {
     holder: Holder,
     conversation: Option<String>,
     cwd: PathBuf,
 }
 
 impl Hooks {
-    fn from_env() -> Result<Self> {
+    pub(crate) fn from_env() -> Result<Self> {
         let conversation = env::args().skip_while(|word| word != "--session-id").nth(1);
         Ok(Self { holder: Holder::from_env()?, conversation, cwd: env::current_dir()? })
     }
 
-    async fn call(&self, name: &str, mut event: Value) -> Result<()> {
+    /// What the holder answers, as it answers the agent.
+    pub(crate) async fn call(&self, name: &str, mut event: Value) -> Result<Vec<u8>> {
         event["hook_event_name"] = json!(name);
         event["session_id"] = json!(self.conversation);
         event["cwd"] = json!(self.cwd);
-        self.holder.call(event.to_string().into_bytes()).await?;
-        Ok(())
+        Ok(self.holder.call(event.to_string().into_bytes()).await?.into())
     }
 }
 
@@ -154,7 +154,7 @@ async fn ask_all(address: &str) -> Result<()> {
         };
         tokio::select! {
             biased; // the call goes out first
-            answer = call => answer?,
+            answer = call => drop(answer?),
             line = taken_back => drop(line?),
         }
     }

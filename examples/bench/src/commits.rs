@@ -33,7 +33,7 @@ pub(crate) async fn measure(folder: &Path) -> Result<Vec<Figure>> {
 }
 
 /// Appends 4 kB and waits for the disk, again and again.
-fn syncs_a_second(folder: &Path, time: Duration) -> Result<f64> {
+pub(crate) fn syncs_a_second(folder: &Path, time: Duration) -> Result<f64> {
     let mut file = File::create(folder.join("syncs"))?;
     let start = Instant::now();
     let mut count = 0_u32;

@@ -73,19 +73,19 @@ pub(crate) async fn measure(folder: &Path, ours: &Path) -> Result<Vec<Figure>> {
 }
 
 /// What everything is compared with, in milliseconds.
-struct Bare {
+pub(crate) struct Bare {
     file: File,
-    trips: Vec<f64>,
-    syncs: Vec<f64>,
+    pub(crate) trips: Vec<f64>,
+    pub(crate) syncs: Vec<f64>,
 }
 
 impl Bare {
-    fn new(folder: &Path) -> Result<Self> {
+    pub(crate) fn new(folder: &Path) -> Result<Self> {
         let file = File::create(folder.join("syncs"))?;
         Ok(Self { file, trips: Vec::new(), syncs: Vec::new() })
     }
 
-    async fn measure(&mut self, page: &mut Page) -> Result<()> {
+    pub(crate) async fn measure(&mut self, page: &mut Page) -> Result<()> {
         for _ in 0..BARE {
             let start = Instant::now();
             page.get("/healthz").await?;
@@ -157,7 +157,7 @@ async fn onto_the_page(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "some seconds at most")]
-fn ms(nanoseconds: i64) -> f64 {
+pub(crate) fn ms(nanoseconds: i64) -> f64 {
     nanoseconds as f64 / 1e6
 }
 

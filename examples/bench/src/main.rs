@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever runs it")]
 
 mod agent;
+mod agents;
 mod chance;
 mod commits;
 mod flood;
@@ -29,6 +30,7 @@ use table::Figure;
 const HELP: &str = "\
 vigie-bench [--json] [--folder FOLDER] [--seeds N] [PART...]
   PART: commits, latency, flood, start, formatter; without any, all of these
+        agents, which is calls, letters, delivery, inbox, connected: two minutes
         telegram, which is answer, talk, questions, turn, idle, faults, forum: a quarter of an hour
         kills: N times a minute and a half
   FOLDER: where the throw-away data goes, on the disk that is to be measured
@@ -55,6 +57,9 @@ fn main() -> ExitCode {
         ["up" | "hold", ..] => return vigie::cli::main(),
         ["demo-agent", "--work", ..] => agent::work(),
         ["demo-agent", "--answer", meet, ..] => agent::answer(meet),
+        ["demo-agent", "--caller", meet, ..] => agents::program::caller(meet),
+        ["demo-agent", "--pushed", meet, ..] => agents::program::pushed(meet),
+        ["demo-agent", "--beside", meet, ..] => agents::program::beside(meet),
         ["demo-agent", meet, ..] => agent::ask(meet),
         ["stamp", meet, ..] => agent::stamp(meet),
         ["flood", meet, megabytes, ..] => agent::flood(meet, megabytes),
@@ -92,6 +97,9 @@ fn measure(words: &[&str]) -> Result<()> {
                 "flood" => flood::measure(folder.path(), &ours, &vigie).await,
                 "formatter" => formatter::measure(),
                 "start" => start::measure(folder.path(), &vigie).await,
+                part if agents::PARTS.contains(&part) => {
+                    agents::measure(part, folder.path(), (&ours, &vigie)).await
+                }
                 part => telegram::measure(part, folder.path(), (&ours, &vigie), asked.seeds).await,
             }
         });
@@ -118,6 +126,7 @@ fn read(words: &[&str]) -> Result<Asked> {
                 let number = words.next().and_then(|word| word.parse().ok());
                 asked.seeds = number.context("--seeds needs a number")?;
             }
+            "agents" => asked.parts.extend(agents::PARTS.map(String::from)),
             "telegram" => asked.parts.extend(telegram::PARTS.map(String::from)),
             part if is_part(part) => asked.parts.push(part.into()),
             other => bail!("`{other}` is not known\n{HELP}"),
@@ -130,7 +139,8 @@ fn read(words: &[&str]) -> Result<Asked> {
 }
 
 fn is_part(word: &str) -> bool {
-    PARTS.contains(&word) || telegram::PARTS.contains(&word) || word == telegram::KILLS
+    let all = [&PARTS[..], &agents::PARTS, &telegram::PARTS].concat();
+    all.contains(&word) || word == telegram::KILLS
 }
 
 /// The program that is shipped, from the same build.

@@ -17,7 +17,7 @@ const ROWS: u32 = 1_000_000;
 const BATCH: u32 = 10_000;
 const RESTARTS: usize = 5;
 /// After this an idle program has nothing left to set up.
-const SETTLED: Duration = Duration::from_secs(2);
+pub(crate) const SETTLED: Duration = Duration::from_secs(2);
 
 pub(crate) async fn measure(folder: &Path, vigie: &Path) -> Result<Vec<Figure>> {
     let cat = "[[agent]]\nname = \"cat\"\nkind = \"shell\"\nprogram = \"cat\"\n";
