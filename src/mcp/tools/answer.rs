@@ -10,6 +10,9 @@ use vigie_core::{
     command::Refusal,
 };
 
+/// Longest refusal, in characters: it names what was asked for, however long that is.
+const LONGEST_REFUSAL: usize = 2000;
+
 /// What a tool found, or why it did nothing.
 pub(in crate::mcp) type Answer = Result<Found, Refused>;
 
@@ -31,7 +34,12 @@ impl Refused {
 
     /// In the band where the model reads it: an error of the protocol is for programs.
     pub(in crate::mcp) fn result(self) -> CallToolResult {
-        CallToolResult::error(vec![ContentBlock::text(self.0)])
+        let mut words = self.0;
+        if let Some((end, _)) = words.char_indices().nth(LONGEST_REFUSAL) {
+            words.truncate(end);
+            words.push('…');
+        }
+        CallToolResult::error(vec![ContentBlock::text(words)])
     }
 
     /// The hub answered something else than was asked: a fault of ours.
