@@ -50,7 +50,7 @@ use crate::{
 /// Connections of one door at once; a browser keeps a handful open for each page.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Connections of agents at once, of these: however many they open, people still get in.
+/// Connections of agents at once, of these, so that those they keep open leave room for people.
 const MOST_FROM_SESSIONS: usize = 128;
 
 /// A request's head is a few hundred bytes; who takes longer than this sends it to hold us up.
