@@ -4,9 +4,10 @@ use chrono::TimeDelta;
 
 use crate::{
     bridge::Level,
+    caller::Principal,
     decide::Work,
     id::SessionId,
-    mail::{MailState, NotSent, Recipient, Sender},
+    mail::{Mail, MailState, NotSent, Recipient, Sender},
     session::Stirred,
 };
 
@@ -42,6 +43,16 @@ impl Work<'_> {
             }
             Sender::Client { .. } => Stirred { hops: 1, depth: 0 },
             Sender::Human { .. } | Sender::Vigie => Stirred::default(),
+        }
+    }
+
+    /// Whether an answer goes on with what led to that message, whatever the caller's turn began with:
+    /// a program has no turns that a person could begin anew, and whoever looked a message up before
+    /// it was offered has read it.
+    pub(super) fn stirs_on(&self, caller: &Principal, answered: &Mail) -> bool {
+        match caller {
+            Principal::Client { .. } => true,
+            Principal::Session { .. } => self.state.mail_for(caller).any(|m| m.id == answered.id),
         }
     }
 

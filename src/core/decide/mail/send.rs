@@ -64,11 +64,13 @@ impl Work<'_> {
             return Err(AgentRefusal::OnlySessions("write to the people"));
         }
         refuse_unconfirmed(letter, &addressees)?;
-        let mut stirs = self.stirs(&from);
-        if let (Principal::Client { .. }, Some(answered)) = (caller, &answered) {
-            // A program has no turns that a person could begin anew.
-            stirs.hops = stirs.hops.max(answered.hops + 1);
-        }
+        let stirs = self.stirs(&from);
+        let stirs = match &answered {
+            Some(answered) if self.stirs_on(caller, answered) => {
+                stirs.with(Stirred { hops: answered.hops + 1, depth: answered.depth })
+            }
+            Some(_) | None => stirs,
+        };
         let Addressees { all, mut left_out, people } = addressees;
         let mut reached = Vec::new();
         for Addressee { to, named } in all {

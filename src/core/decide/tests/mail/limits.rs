@@ -178,6 +178,25 @@ fn whoever_is_stirred_carries_the_depth_of_who_stirred_it() {
 }
 
 #[test]
+fn what_was_looked_up_before_it_was_offered_counts_as_well() {
+    let mut world = World::with(&["PD-1", "PD-2", "PD-3"]);
+    world.is_child("PD-1", "PD-3", 2);
+    world.works("PD-2");
+    world.takes_nothing_beside("PD-2");
+    let (first, _) = world.mails_to("PD-1", "PD-2", "hello");
+    let reply = || Letter { reply_to: Some(first), ..letter(&[], "hello yourself") };
+    let early = sent(world.posts("PD-2", reply()))[0].id;
+    assert_eq!((world.mail(early).hops, world.mail(early).depth), (2, 2));
+    world.finishes("PD-2", "done");
+    world.takes("PD-2");
+    world.finishes("PD-2", "done");
+    // A person came in between.
+    world.works("PD-2");
+    let later = sent(world.posts("PD-2", reply()))[0].id;
+    assert_eq!(world.mail(later).hops, 1);
+}
+
+#[test]
 fn a_program_is_stopped_by_the_messages_it_answers() {
     let mut world = World::with(&["PD-1"]);
     let ci = world.lets_in("ci");
