@@ -1,10 +1,20 @@
 //! Texts with `{{ … }}` in them, and expressions: parsed when a workflow is loaded, filled in when a
 //! step starts. What they read is data; what they give is data.
 
-use minijinja::{Environment, UndefinedBehavior, Value};
+use minijinja::{Environment, UndefinedBehavior, Value, value::ValueKind};
 use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use crate::value::Sealed;
+use crate::{
+    run::fence::{PREFACE, fence},
+    value::{Sealed, SecretName},
+};
 
 /// Steps of evaluation that one template may take: a page of loops, and no endless one.
 const FUEL: u64 = 50_000;
@@ -90,13 +100,14 @@ fn format(
             minijinja::escape_formatter(out, state, value)
         }
         // Lists and maps read as JSON, not as one language's notation of them.
-        None => {
-            let json = serde_json::to_string(value).map_err(|error| {
-                minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string())
-            })?;
-            Ok(out.write_str(&json.replace(MARK, &format!("{MARK}{MARK}")))?)
-        }
+        None => Ok(out.write_str(&json(value)?.replace(MARK, &format!("{MARK}{MARK}")))?),
     }
+}
+
+fn json(value: &Value) -> Result<String, minijinja::Error> {
+    serde_json::to_string(value).map_err(|error| {
+        minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string())
+    })
 }
 
 impl Template {
@@ -115,8 +126,41 @@ impl Template {
     /// A value that is not there, or a text that is too long.
     pub fn render(&self, context: &Value) -> Result<String, TemplateError> {
         let sealed = self.render_sealed(context)?;
-        let text = sealed.open(|_| None);
-        text.map_err(|name| TemplateError(format!("the secret {name} cannot stand here")))
+        sealed.open(|_| None).map_err(no_secret)
+    }
+
+    /// The text of a prompt: whatever is filled in that is none of `own` stands fenced.
+    pub(crate) fn render_data(
+        &self,
+        context: &Value,
+        own: BTreeSet<String>,
+    ) -> Result<String, TemplateError> {
+        if self.is_plain() {
+            return Ok(self.source.clone());
+        }
+        let any = Arc::new(AtomicBool::new(false));
+        let fenced = Arc::clone(&any);
+        let mut env = environment();
+        env.set_formatter(move |out, state, value| {
+            let is_data = match value.kind() {
+                ValueKind::Undefined | ValueKind::None | ValueKind::Bool | ValueKind::Number => {
+                    false
+                }
+                _ => value.as_str().is_none_or(|text| !own.contains(text)),
+            };
+            let is_secret = value.downcast_object_ref::<Secret>().is_some();
+            if !is_data || is_secret || value.kind() == ValueKind::Invalid {
+                return format(out, state, value);
+            }
+            fenced.store(true, Ordering::Relaxed);
+            let text = match value.as_str() {
+                Some(text) => text.to_owned(),
+                None => json(value)?,
+            };
+            format(out, state, &Value::from(fence(&text)))
+        });
+        let text = self.filled(&env, context)?.open(|_| None).map_err(no_secret)?;
+        Ok(if any.load(Ordering::Relaxed) { format!("{PREFACE}{text}") } else { text })
     }
 
     /// The text, secrets by name.
@@ -129,6 +173,10 @@ impl Template {
         }
         let mut env = environment();
         env.set_formatter(format);
+        self.filled(&env, context)
+    }
+
+    fn filled(&self, env: &Environment<'_>, context: &Value) -> Result<Sealed, TemplateError> {
         let text =
             env.render_str(&self.source, context).map_err(|error| TemplateError(words(&error)))?;
         if text.len() > LONGEST {
@@ -168,6 +216,10 @@ impl Expr {
         }
         Ok(value.is_true())
     }
+}
+
+fn no_secret(name: &SecretName) -> TemplateError {
+    TemplateError(format!("the secret {name} cannot stand here"))
 }
 
 fn words(error: &minijinja::Error) -> String {
