@@ -1,4 +1,8 @@
-//! Rules of a run, each on a small workflow built by hand, and all of them together on random ones.
-
+mod again;
+mod agents;
 mod build;
+mod data;
+mod expect;
 mod order;
+mod stop;
+mod waits;
