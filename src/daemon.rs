@@ -28,6 +28,7 @@ use crate::{
     mcp::{self, LookUps, Whence},
     outbox::{Outbox, Sending},
     rules::rules,
+    runner::Runner,
     sessions::{self, Ground, Sessions},
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
@@ -132,7 +133,8 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
         move |hub: Hub| -> Box<dyn Hands> {
             let outbox = Outbox::start(&tasks, &bridges, &hub);
-            Box::new(Reach { outbox, sessions: Sessions::new(ground, tasks, hub) })
+            let runner = Runner::start(&ground, &tasks, &hub);
+            Box::new(Reach { outbox, sessions: Sessions::new(ground, tasks, hub), runner })
         }
     };
     let all_rules = rules(&config, &bridges)?;
@@ -185,6 +187,7 @@ async fn drop_old_mail(store: Store, before: Timestamp, stop: CancellationToken)
 struct Reach {
     outbox: Outbox,
     sessions: Sessions,
+    runner: Runner,
 }
 
 impl Hands for Reach {
@@ -201,6 +204,8 @@ impl Hands for Reach {
             Effect::Acknowledge { session, run, seq } => {
                 self.sessions.acknowledge(session, run, seq);
             }
+            Effect::Step(order) => self.runner.carry_out(*order),
+            Effect::StopStep { run, step, attempt } => self.runner.stop(run, step, attempt),
             Effect::Look { session, at, files, place } => {
                 self.sessions.look(*session, at, files, place);
             }

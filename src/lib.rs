@@ -14,6 +14,7 @@ pub mod looks;
 pub mod mcp;
 pub mod outbox;
 pub mod rules;
+pub mod runner;
 pub mod sessions;
 pub mod store;
 pub mod tasks;

@@ -20,6 +20,7 @@ pub mod nearest;
 pub mod prompt;
 pub mod risk;
 pub mod route;
+pub mod run;
 pub mod session;
 pub mod state;
 pub mod text;

@@ -19,6 +19,7 @@ use crate::{
     mail::{Lately, Mail, Recipient},
     prompt::Prompt,
     route::StoryPattern,
+    run::{FrozenRow, RunLogRow, RunRow, SlotRow},
     session::Session,
 };
 
@@ -127,6 +128,10 @@ pub enum Row {
     Ticket(Ticket),
     Token(TokenRow),
     Answer(AnswerRow),
+    Run(RunRow),
+    Frozen(FrozenRow),
+    RunLog(RunLogRow),
+    Slot(SlotRow),
     Journal(JournalEntry),
 }
 
@@ -475,6 +480,7 @@ impl State {
             }
             // Whoever wants them reads them from the database.
             Row::Answer(_) | Row::Journal(_) => {}
+            Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Slot(_) => todo!(),
         }
     }
 

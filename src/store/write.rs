@@ -144,6 +144,7 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Ticket(ticket) => put_by_id(db, "ticket", "id", &ticket.id, ticket)?,
         Row::Token(token) => put_by_id(db, "token", "id", &token.id, token)?,
         Row::Answer(answer) => put_by_id(db, "answer", "session", &answer.session, answer)?,
+        Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Slot(_) => todo!(),
         Row::Focus(focus) => {
             let sql = "INSERT INTO focus (place, human, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (place, human) DO UPDATE SET body = ?3";

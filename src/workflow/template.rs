@@ -1,15 +1,22 @@
 //! Texts with `{{ … }}` in them, and expressions: parsed when a workflow is loaded, filled in when a
 //! step starts. What they read is data; what they give is data.
 
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
 use minijinja::{Environment, UndefinedBehavior, Value, value::ValueKind};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
     sync::{
-        Arc,
+        Arc, LazyLock,
         atomic::{AtomicBool, Ordering},
     },
 };
+
+pub use scan::{LONGEST_EXPR, MOST_STATEMENTS, Reference, SourceError};
 
 use crate::{
     run::fence::{PREFACE, fence},
@@ -41,11 +48,18 @@ pub struct Expr {
     pub source: String,
 }
 
-fn environment() -> Environment<'static> {
+/// Its filters and tests are those that only compute: nothing in it reaches a file or a clock.
+static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut env = Environment::new();
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_fuel(Some(FUEL));
+    env.set_formatter(format);
     env
+});
+
+/// Names that every template knows: `range`, `dict`, `namespace`.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    ENGINE.globals().map(|(name, _)| name)
 }
 
 /// Between a secret's name and the text around it while a text is filled in. Where it comes up in
@@ -100,13 +114,37 @@ fn format(
             minijinja::escape_formatter(out, state, value)
         }
         // Lists and maps read as JSON, not as one language's notation of them.
-        None => Ok(out.write_str(&json(value)?.replace(MARK, &format!("{MARK}{MARK}")))?),
+        None => {
+            let json = json(value)?.to_string();
+            Ok(out.write_str(&json.replace(MARK, &format!("{MARK}{MARK}")))?)
+        }
     }
 }
 
-fn json(value: &Value) -> Result<String, minijinja::Error> {
-    serde_json::to_string(value).map_err(|error| {
+/// The value as JSON; what fails whoever reads it fails this as well, however deep it stands.
+fn json(value: &Value) -> Result<serde_json::Value, minijinja::Error> {
+    let wrong = |error: serde_json::Error| {
         minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string())
+    };
+    Ok(match value.kind() {
+        // Serialized, it would pass for nothing.
+        ValueKind::Invalid => {
+            let words = value.to_string();
+            let words = words.trim_start_matches("<invalid value: invalid operation: ");
+            let words = words.trim_end_matches('>').to_owned();
+            return Err(minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, words));
+        }
+        ValueKind::Seq | ValueKind::Iterable => {
+            value.try_iter()?.map(|item| json(&item)).collect::<Result<_, _>>()?
+        }
+        ValueKind::Map => {
+            let mut fields = serde_json::Map::new();
+            for key in value.try_iter()? {
+                fields.insert(key.to_string(), json(&value.get_item(&key)?)?);
+            }
+            fields.into()
+        }
+        _ => serde_json::to_value(value).map_err(wrong)?,
     })
 }
 
@@ -118,6 +156,14 @@ impl Template {
     /// Whether anything is filled in at all.
     pub fn is_plain(&self) -> bool {
         !["{{", "{%", "{#"].iter().any(|open| self.source.contains(open))
+    }
+
+    /// What it reads, in its order.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn references(&self) -> Result<Vec<Reference>, SourceError> {
+        if self.is_plain() { Ok(Vec::new()) } else { scan::of_template(&self.source) }
     }
 
     /// The text, where no secret may stand in it.
@@ -140,22 +186,23 @@ impl Template {
         }
         let any = Arc::new(AtomicBool::new(false));
         let fenced = Arc::clone(&any);
-        let mut env = environment();
+        let mut env = ENGINE.clone();
         env.set_formatter(move |out, state, value| {
             let is_data = match value.kind() {
-                ValueKind::Undefined | ValueKind::None | ValueKind::Bool | ValueKind::Number => {
-                    false
-                }
+                ValueKind::Undefined
+                | ValueKind::None
+                | ValueKind::Bool
+                | ValueKind::Number
+                | ValueKind::Invalid => false,
                 _ => value.as_str().is_none_or(|text| !own.contains(text)),
             };
-            let is_secret = value.downcast_object_ref::<Secret>().is_some();
-            if !is_data || is_secret || value.kind() == ValueKind::Invalid {
+            if !is_data || value.downcast_object_ref::<Secret>().is_some() {
                 return format(out, state, value);
             }
             fenced.store(true, Ordering::Relaxed);
             let text = match value.as_str() {
                 Some(text) => text.to_owned(),
-                None => json(value)?,
+                None => json(value)?.to_string(),
             };
             format(out, state, &Value::from(fence(&text)))
         });
@@ -171,9 +218,7 @@ impl Template {
         if self.is_plain() {
             return Ok(Sealed::plain(&self.source));
         }
-        let mut env = environment();
-        env.set_formatter(format);
-        self.filled(&env, context)
+        self.filled(&ENGINE, context)
     }
 
     fn filled(&self, env: &Environment<'_>, context: &Value) -> Result<Sealed, TemplateError> {
@@ -191,30 +236,35 @@ impl Expr {
         Self { source: source.into() }
     }
 
+    /// What it reads, in its order.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn references(&self) -> Result<Vec<Reference>, SourceError> {
+        scan::of_expr(&self.source)
+    }
+
     /// # Errors
     /// A value that is not there.
     pub fn value(&self, context: &Value) -> Result<serde_json::Value, TemplateError> {
-        let env = environment();
-        let expr =
-            env.compile_expression(&self.source).map_err(|error| TemplateError(words(&error)))?;
-        let value = expr.eval(context).map_err(|error| TemplateError(words(&error)))?;
-        if value.is_undefined() {
-            return Err(TemplateError(format!("`{}` is not there", self.source)));
-        }
-        serde_json::to_value(&value).map_err(|error| TemplateError(error.to_string()))
+        json(&self.eval(context)?).map_err(|error| TemplateError(words(&error)))
     }
 
     /// # Errors
     /// A value that is not there.
     pub fn is_true(&self, context: &Value) -> Result<bool, TemplateError> {
-        let env = environment();
-        let expr =
-            env.compile_expression(&self.source).map_err(|error| TemplateError(words(&error)))?;
+        self.eval(context).map(|value| value.is_true())
+    }
+
+    fn eval(&self, context: &Value) -> Result<Value, TemplateError> {
+        let expr = ENGINE
+            .compile_expression(&self.source)
+            .map_err(|error| TemplateError(words(&error)))?;
         let value = expr.eval(context).map_err(|error| TemplateError(words(&error)))?;
         if value.is_undefined() {
             return Err(TemplateError(format!("`{}` is not there", self.source)));
         }
-        Ok(value.is_true())
+        Ok(value)
     }
 }
 
@@ -254,34 +304,4 @@ fn split(text: &str) -> Result<Sealed, TemplateError> {
         pieces.push(Piece::Text(plain));
     }
     Ok(Sealed(pieces))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use minijinja::context;
-
-    #[test]
-    fn data_cannot_pass_for_a_secret() {
-        let context = context! { secrets => secrets(), evil => format!("{MARK}TOKEN{MARK}") };
-        let template = Template::new("{{ evil }} {{ secrets.TOKEN }}");
-        let sealed = template.render_sealed(&context).unwrap();
-        let opened = sealed.open(|_| Some("s3cret".into())).unwrap();
-        assert_eq!(opened, format!("{MARK}TOKEN{MARK} s3cret"));
-        assert!(template.render(&context).is_err());
-    }
-
-    #[test]
-    fn what_is_not_there_is_an_error() {
-        assert!(Template::new("{{ steps.nothing.text }}").render(&context! {}).is_err());
-        assert!(Expr::new("params.x == 1").is_true(&context! { params => context! {} }).is_err());
-    }
-
-    #[test]
-    fn an_endless_template_ends() {
-        let template = Template::new(
-            "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}",
-        );
-        assert!(template.render(&context! {}).is_err());
-    }
 }

@@ -34,6 +34,11 @@ impl Work<'_> {
             AgentCommand::Notify { text } => self.notify_people(&caller, &text),
             AgentCommand::SendFile { path, about } => self.send_file(&caller, &path, &about),
             AgentCommand::Usage => Ok(self.usage_of(&caller)),
+            AgentCommand::Workflows
+            | AgentCommand::Run(_)
+            | AgentCommand::ShowRun { .. }
+            | AgentCommand::WaitForRun { .. }
+            | AgentCommand::CancelRun { .. } => self.run_call(&caller, what),
         }
     }
 

@@ -61,6 +61,12 @@ impl Work<'_> {
                 let id = self.named(&session)?;
                 self.end_tree(id, &by)
             }
+            Command::Run(_)
+            | Command::CancelRun { .. }
+            | Command::RetryRun { .. }
+            | Command::Workflows
+            | Command::Runs(_)
+            | Command::ShowRun { .. } => self.run_request(&by, &via, what),
             Command::Tokens
             | Command::Sessions
             | Command::Waiting
@@ -253,6 +259,12 @@ impl State {
                 problems: self.problems.clone(),
             })),
             Command::Start(_)
+            | Command::Run(_)
+            | Command::CancelRun { .. }
+            | Command::RetryRun { .. }
+            | Command::Workflows
+            | Command::Runs(_)
+            | Command::ShowRun { .. }
             | Command::Send { .. }
             | Command::Stop { .. }
             | Command::End { .. }

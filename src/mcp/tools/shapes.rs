@@ -467,6 +467,7 @@ impl From<&TicketView> for TicketShape {
                 let told = |view| ToldShape { session: SessionShape::from(view), answer: None };
                 shape.sessions = sessions.iter().map(told).collect();
             }
+            Standing::Run { .. } => shape.standing = StandingName::Done,
             Standing::Cancelled => shape.standing = StandingName::Cancelled,
         }
         shape

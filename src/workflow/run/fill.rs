@@ -44,6 +44,11 @@ impl Filling<'_> {
                 Some(cwd) => inside(self.text("its `cwd`", cwd)?, "its `cwd`")?,
                 None => String::new(),
             },
+            in_session: step
+                .in_session
+                .as_ref()
+                .map(|session| self.text("its `in_session`", session))
+                .transpose()?,
             env: self.env()?,
             timeout: step.timeout,
             output: step.output,

@@ -27,6 +27,7 @@ pub(super) fn step(id: &str, kind: Kind) -> Step {
         env: Vec::new(),
         project: None,
         cwd: None,
+        in_session: None,
         timeout: None,
         retry: None,
         on_crash: OnCrash::Retry,
