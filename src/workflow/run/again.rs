@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     LeftOut, Outcome, RunState,
-    state::{Block, Nature, Node, Pending, SentBack, Stand, State},
+    state::{Block, Nature, Node, SentBack, Stand, State},
 };
 use crate::value::StepPath;
 
@@ -90,6 +90,7 @@ impl State {
         }
         self.put(node, Stand::Waiting);
         let it = &mut self.nodes[node];
+        it.kept = false;
         it.tries = 0;
         it.last_why = None;
         it.began = None;
@@ -135,7 +136,8 @@ impl State {
     fn reopen(&mut self, node: usize, touched: &mut BTreeSet<usize>) {
         let block = self.nodes[node].block;
         let Some((above, round)) = self.blocks[block].above else { return };
-        if touched.contains(&above) && matches!(self.nodes[above].stand, Stand::Waiting) {
+        let is_new = matches!(self.nodes[above].stand, Stand::Waiting);
+        if is_new && !self.nodes[above].kept {
             return; // it runs again as a whole
         }
         if !self.blocks[block].live
@@ -145,7 +147,8 @@ impl State {
         }
         if self.is_over(above) {
             self.blocks[self.nodes[above].block].open += 1;
-            self.put(above, Stand::Pending(Pending::Begin));
+            self.put(above, Stand::Waiting);
+            self.nodes[above].kept = true;
             touched.insert(above);
         }
         self.look_again(above);

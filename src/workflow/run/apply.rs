@@ -377,6 +377,9 @@ impl State {
         if self.is_stopped(node) {
             return self.put(node, Stand::Pending(Pending::LeaveOut(LeftOut::Stopped)));
         }
+        if std::mem::take(&mut self.nodes[node].kept) {
+            return self.put(node, Stand::Pending(Pending::Begin));
+        }
         if !self.step(node).always {
             let base = self.blocks[block].base;
             let plan = Arc::clone(&self.plan);
@@ -419,6 +422,7 @@ impl State {
             again: 0,
             began: None,
             rounds: None,
+            kept: false,
             back: None,
             wait: None,
             so_far: Spent::default(),

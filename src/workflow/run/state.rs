@@ -114,6 +114,8 @@ pub(super) struct Node {
     /// When its attempt began.
     pub(super) began: Option<Timestamp>,
     pub(super) rounds: Option<Box<Rounds>>,
+    /// It goes on with the rounds it has, as soon as it may.
+    pub(super) kept: bool,
     pub(super) back: Option<Arc<SentBack>>,
     /// Of a sleep.
     pub(super) wait: Option<Wait>,
