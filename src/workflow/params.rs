@@ -219,6 +219,9 @@ steps:
             `version`: `1234567` is longer than 6 characters
             ");
         let wrong = start(&[("count", "6"), ("target", "nowhere")]);
-        insta::assert_snapshot!(wrong.unwrap_err(), @r"");
+        insta::assert_snapshot!(wrong.unwrap_err(), @r"
+            `target`: it cannot be `nowhere`; it is one of staging, prod
+            `count`: 6 is more than 5
+            ");
     }
 }

@@ -10,4 +10,4 @@ mod tests;
 
 pub(crate) use json::{JsonError, json};
 pub(crate) use read::read;
-pub(crate) use tree::{Key, Node, Span, Value, shortened};
+pub(crate) use tree::{Key, Node, Span, Value, is_hidden, shortened};
