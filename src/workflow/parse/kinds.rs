@@ -201,7 +201,7 @@ fn http<'a>(reader: &Reader<'a>, node: &'a Node, at: At) -> Option<Http> {
     {
         reader.error(node.span, "a URL starts with `https://` or `http://`");
     }
-    for (key, _) in reader.entries_of(&fields, "extract") {
+    for (key, _) in Reader::entries_of(&fields, "extract") {
         if GIVEN.contains(&key.text.as_str()) {
             let what = format!("`{}` is what every step gives", key.text);
             reader.hinted(key.span, what, "call it otherwise");

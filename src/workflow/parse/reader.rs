@@ -161,7 +161,6 @@ impl<'a> Reader<'a> {
 
     /// The entries of a map, if it is one.
     pub(super) fn entries_of(
-        &self,
         fields: &Fields<'a>,
         name: &'static str,
     ) -> &'a [(crate::yaml::Key, Node)] {
@@ -172,7 +171,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The items of a list, if it is one.
-    pub(super) fn items_of(&self, fields: &Fields<'a>, name: &'static str) -> &'a [Node] {
+    pub(super) fn items_of(fields: &Fields<'a>, name: &'static str) -> &'a [Node] {
         match fields.get(name) {
             Some(Node { value: Value::List(items), .. }) => items,
             Some(_) | None => &[],

@@ -351,14 +351,14 @@ impl<'a> Check<'_, 'a> {
         if self.reader.has_errors() {
             return;
         }
-        for (key, _) in self.reader.entries_of(fields, "params") {
+        for (key, _) in Reader::entries_of(fields, "params") {
             let read = self.read_params.as_ref().is_none_or(|read| read.contains(&key.text));
             if !read {
                 let what = format!("nothing reads the param `{}`", shortened(&key.text));
                 self.reader.problem(Severity::Warning, key.span, what, None);
             }
         }
-        for node in self.reader.items_of(fields, "secrets") {
+        for node in Reader::items_of(fields, "secrets") {
             let name = scalar(node);
             if !self.read_secrets.contains(name) {
                 let what = format!("nothing uses the secret `{}`", shortened(name));

@@ -14,7 +14,7 @@ pub(super) fn no_templates<'a>(reader: &Reader<'a>, node: &'a Node) {
         let inner = text[start + opening.len()..].trim_start_matches(['-', '+']).trim_start();
         let word = inner.bytes().take_while(|c| c.is_ascii_alphanumeric() || *c == b'_').count();
         let (root, rest) = inner.split_at(word);
-        let item = reader.items.borrow().iter().any(|item| *item == root);
+        let item = reader.items.borrow().contains(&root);
         if !item && !ROOTS.contains(&root) {
             continue;
         }
@@ -75,8 +75,7 @@ fn variable(words: &str) -> String {
         .filter(|part| !part.is_empty())
         .collect();
     let part = match parts[..] {
-        [_, part, ..] => part,
-        [part] => part,
+        [_, part, ..] | [part] => part,
         [] => "VALUE",
     };
     part.to_uppercase().replace('-', "_")

@@ -5,8 +5,6 @@ mod json;
 mod read;
 mod tree;
 
-#[cfg(test)]
-mod tests;
 
 pub(crate) use json::{JsonError, json};
 pub(crate) use read::read;

@@ -2,6 +2,7 @@
 
 use super::*;
 use proptest::prelude::*;
+use std::fmt::Write as _;
 
 fn first(bytes: &[u8]) -> String {
     let (workflow, problems) = check(bytes);
@@ -13,6 +14,7 @@ fn first(bytes: &[u8]) -> String {
 
 #[test]
 fn what_is_no_workflow_says_why() {
+    let spaces = vec![b' '; 8 * 1024 * 1024];
     let cases: [&[u8]; 12] = [
         b"",
         b"# nothing\n",
@@ -22,7 +24,7 @@ fn what_is_no_workflow_says_why() {
         b"name: n\nsteps: []\n",
         b"name: m\nsteps: {a: {shell: \"true\"}}\n",
         b"name: caf\xe9\n",
-        &[b' '; 8 * 1024 * 1024],
+        &spaces,
         b"just words",
         b"name: a\nsteps:\n  - id: a\n    shell: {{ x }}\n",
         b"name: [unclosed\n",
@@ -59,7 +61,7 @@ fn deep_texts_are_refused_and_nothing_overflows() {
         format!("name: d\nx-v: {}", "[".repeat(depth)),
         format!("name: d\nx-v: {}1{}\n", "{a: ".repeat(depth), "}".repeat(depth)),
         format!("name: d\nx-v:\n  {}1\n", "- ".repeat(depth)),
-        (0..depth).map(|level| format!("{}a:\n", " ".repeat(level.min(150)))).collect(),
+        (0..depth).fold(String::new(), |text, level| text + &" ".repeat(level.min(150)) + "a:\n"),
         format!("{}a", "? ".repeat(depth)),
     ] {
         let told = first(text.as_bytes());
@@ -73,7 +75,7 @@ fn ten_lines_do_not_become_a_billion() {
     let mut text = "name: laughs\nx-a: &a [1,1,1,1,1,1,1,1,1,1]\n".to_owned();
     for (name, of) in ["ba", "cb", "dc", "ed", "fe", "gf"].map(|pair| pair.split_at(1)) {
         let many = vec![format!("*{of}"); 10].join(", ");
-        text.push_str(&format!("x-{name}: &{name} [{many}]\n"));
+        writeln!(text, "x-{name}: &{name} [{many}]").unwrap();
     }
     insta::assert_snapshot!(first(text.as_bytes()), @r"6:18 what anchors and aliases repeat comes to too much / at most 50000 values may be repeated in one file");
     let long = "y".repeat(100_000);
