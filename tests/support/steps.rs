@@ -243,19 +243,16 @@ impl Yard {
         })
     }
 
-    /// The largest private memory of a process that carries out a step of this yard, in bytes.
+    /// The most memory, besides the program's own file, of a process that carries out a step of this
+    /// yard, in bytes.
     pub(crate) fn memory_of_keepers(&self) -> usize {
         let data = self.ground.data.to_str().unwrap().to_owned();
         let all = each_process(|process| {
             let line = command_line(process);
             let ours = line.starts_with("vigie step ") && line.contains(&data);
-            let smaps = fs::read_to_string(process.join("smaps_rollup")).ok().filter(|_| ours)?;
-            let kib = |name: &str| -> usize {
-                let line = smaps.lines().find(|line| line.starts_with(name));
-                let number = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
-                number.unwrap_or_default()
-            };
-            Some((kib("Private_Dirty:") + kib("Private_Clean:")) << 10)
+            let maps = fs::read_to_string(process.join("smaps_rollup")).ok().filter(|_| ours)?;
+            let own = maps.lines().find(|line| line.starts_with("Anonymous:"))?;
+            Some(own.split_whitespace().nth(1)?.parse::<usize>().ok()? << 10)
         });
         all.into_iter().max().unwrap_or_default()
     }
