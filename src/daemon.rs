@@ -20,7 +20,7 @@ use vigie_phone::{OpenError, PhoneBridge};
 use crate::{
     bridges::{self, Bridges, Invite},
     clock::Clock,
-    config::{Config, Surroundings},
+    config::{Config, SecretFrom, Surroundings},
     confine::{self, Lacking, Protection},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
@@ -28,7 +28,7 @@ use crate::{
     mcp::{self, LookUps, Whence},
     outbox::{Outbox, Sending},
     rules::rules,
-    runner::Runner,
+    runner::{self, Runner},
     sessions::{self, Ground, Sessions},
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
@@ -129,6 +129,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let ground =
         Ground { config: config.clone(), data: data.clone(), binary, address, lacking, hidden };
     sessions::tidy(&ground, &clock);
+    runner::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
         move |hub: Hub| -> Box<dyn Hands> {
@@ -290,7 +291,11 @@ fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBu
     // The file may be a link to one that lies elsewhere, with other settings of the person.
     let linked = fs::canonicalize(config_file).ok();
     let hidden = [data.into(), folder.unwrap_or(config_file).into(), token];
-    Ok(hidden.into_iter().chain(linked).collect())
+    let secrets = config.secrets.iter().filter_map(|secret| match &secret.from {
+        SecretFrom::File(file) => Some(file.clone()),
+        SecretFrom::Env(_) | SecretFrom::Command(_) | SecretFrom::Keyring { .. } => None,
+    });
+    Ok(hidden.into_iter().chain(linked).chain(secrets).collect())
 }
 
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.

@@ -38,6 +38,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         access: Access { strangers: Strangers::Answered },
         bounds: Bounds::default(),
         lord: None,
+        secrets: Vec::new(),
         warnings: Vec::new(),
     }
 }

@@ -9,6 +9,7 @@ mod lord;
 mod paths;
 mod problem;
 mod rows;
+mod secrets;
 mod values;
 
 pub(crate) use paths::on_path;
@@ -21,6 +22,7 @@ pub use vigie_core::{
 
 use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
 use vigie_core::id::{AgentName, HumanId, ProjectName};
+use vigie_workflow::value::SecretName;
 
 use crate::{agents::AgentKind, confine::Level};
 
@@ -45,6 +47,8 @@ pub struct Config {
     pub bounds: Bounds,
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
+    /// What workflows may use and nobody reads.
+    pub secrets: Vec<Secret>,
     /// What is allowed and still worth a word at the start, each a sentence.
     pub warnings: Vec<String>,
 }
@@ -173,6 +177,27 @@ pub enum LongAnswers {
     Document,
 }
 
+/// A secret by its name and where its value is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secret {
+    pub name: SecretName,
+    pub from: SecretFrom,
+    /// The workflows that may use it, by their whole names; `*`: all of the person's own.
+    pub workflows: Vec<String>,
+}
+
+/// Where a value is read when a step needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretFrom {
+    /// A variable of the daemon's environment.
+    Env(String),
+    File(PathBuf),
+    /// What it prints.
+    Command(Vec<String>),
+    /// The system's own.
+    Keyring { service: String, account: String },
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     pub strangers: Strangers,
@@ -228,6 +253,12 @@ impl Config {
 
     pub fn human(&self, id: &HumanId) -> Option<&Human> {
         self.humans.iter().find(|human| human.id == *id)
+    }
+
+    /// Whether the value of that variable is one of the secrets.
+    pub fn is_a_secret(&self, variable: &str) -> bool {
+        let named = |secret: &Secret| matches!(&secret.from, SecretFrom::Env(it) if it == variable);
+        self.secrets.iter().any(named)
     }
 
     /// Who the desk is: the first owner.
