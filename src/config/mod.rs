@@ -10,6 +10,7 @@ mod paths;
 mod problem;
 mod rows;
 mod values;
+mod workflows;
 
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
@@ -45,6 +46,7 @@ pub struct Config {
     pub bounds: Bounds,
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
+    pub workflows: Workflows,
     /// What is allowed and still worth a word at the start, each a sentence.
     pub warnings: Vec<String>,
 }
@@ -186,6 +188,19 @@ impl std::fmt::Display for PublicUrl {
         };
         write!(f, "{scheme}://{}", self.authority)
     }
+}
+
+/// How workflows are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workflows {
+    /// Projects whose own workflows may be started by their schedule and by webhooks.
+    pub triggers: Vec<ProjectName>,
+    /// Steps at the same time: on this machine, of one project, and by agents.
+    pub host_steps: u32,
+    pub project_steps: u32,
+    pub agent_steps: u32,
+    /// Runs that are not over; past it no more are begun.
+    pub open_runs: u32,
 }
 
 /// Reads the address of a Bot API as the configuration takes it; `None`: it is none.

@@ -6,6 +6,7 @@ use vigie_core::{
     command::{Refusal, Reply, Request},
     decide::Event,
     id::BridgeName,
+    run::Hook,
 };
 
 /// The handle: cheap to clone, and the only way in. Every answer comes after the commit.
@@ -35,6 +36,11 @@ pub enum Mail {
     Heard {
         heard: Heard,
         answer: oneshot::Sender<Result<Accepted, NotAccepted>>,
+    },
+    /// Something outside asks for a run; its proof was checked.
+    Hook {
+        hook: Hook,
+        answer: oneshot::Sender<Result<Reply, Refusal>>,
     },
     /// What a service says about itself; answered when it is written down.
     Noted {
@@ -78,6 +84,13 @@ impl Hub {
     pub async fn agent(&self, call: AgentCall) -> Result<AgentReply, AgentRefusal> {
         let (answer, answered) = oneshot::channel();
         self.mailbox.send(Mail::Agent { call, answer }).await.map_err(|_| Refusal::Stopping)?;
+        answered.await.map_err(|_| Refusal::Stopping)?
+    }
+
+    /// Begins the run that something outside asks for; returns when it is written down.
+    pub async fn hook(&self, hook: Hook) -> Result<Reply, Refusal> {
+        let (answer, answered) = oneshot::channel();
+        self.mailbox.send(Mail::Hook { hook, answer }).await.map_err(|_| Refusal::Stopping)?;
         answered.await.map_err(|_| Refusal::Stopping)?
     }
 
