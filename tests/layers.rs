@@ -22,23 +22,24 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("rules", &["bridges", "config"]),
     ("hub", &["clock", "store", "tasks"]),
     ("outbox", &["hub", "tasks"]),
+    ("workflows", &["clock", "config", "hub", "tasks"]),
     ("sessions", &["agents", "clock", "config", "confine", "hold", "hub", "looks", "tasks"]),
     ("watch", &["hub", "tasks"]),
-    ("web", &["clock", "config", "hub", "tasks"]),
+    ("web", &["clock", "config", "hub", "tasks", "workflows"]),
     ("mcp", &["hub", "tasks"]),
-    ("doctor", &["agents", "bridges", "config", "confine", "web"]),
+    ("doctor", &["agents", "bridges", "config", "confine", "web", "workflows"]),
     (
         "daemon",
         &[
             "bridges", "clock", "config", "confine", "hold", "hub", "looks", "mcp", "outbox",
-            "rules", "sessions", "store", "tasks", "watch", "web",
+            "rules", "sessions", "store", "tasks", "watch", "web", "workflows",
         ],
     ),
     (
         "cli",
         &[
             "agents", "bridges", "clock", "config", "confine", "daemon", "doctor", "hold", "looks",
-            "tasks", "web",
+            "tasks", "web", "workflows",
         ],
     ),
 ];
