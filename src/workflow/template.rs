@@ -1,8 +1,16 @@
 //! Texts with `{{ … }}` in them, and expressions: parsed when a workflow is loaded, filled in when a
 //! step starts. What they read is data; what they give is data.
 
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
 use minijinja::{Environment, UndefinedBehavior, Value};
 use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+pub use scan::{LONGEST_EXPR, MOST_STATEMENTS, Reference, SourceError};
 
 use crate::value::Sealed;
 
@@ -31,11 +39,18 @@ pub struct Expr {
     pub source: String,
 }
 
-fn environment() -> Environment<'static> {
+/// Its filters and tests are those that only compute: nothing in it reaches a file or a clock.
+static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut env = Environment::new();
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_fuel(Some(FUEL));
+    env.set_formatter(format);
     env
+});
+
+/// Names that every template knows: `range`, `dict`, `namespace`.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    ENGINE.globals().map(|(name, _)| name)
 }
 
 /// Between a secret's name and the text around it while a text is filled in. Where it comes up in
@@ -109,6 +124,14 @@ impl Template {
         !["{{", "{%", "{#"].iter().any(|open| self.source.contains(open))
     }
 
+    /// What it reads, in its order.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn references(&self) -> Result<Vec<Reference>, SourceError> {
+        if self.is_plain() { Ok(Vec::new()) } else { scan::of_template(&self.source) }
+    }
+
     /// The text, where no secret may stand in it.
     ///
     /// # Errors
@@ -127,10 +150,9 @@ impl Template {
         if self.is_plain() {
             return Ok(Sealed::plain(&self.source));
         }
-        let mut env = environment();
-        env.set_formatter(format);
-        let text =
-            env.render_str(&self.source, context).map_err(|error| TemplateError(words(&error)))?;
+        let text = ENGINE
+            .render_str(&self.source, context)
+            .map_err(|error| TemplateError(words(&error)))?;
         if text.len() > LONGEST {
             return Err(TemplateError(format!("it comes to more than {LONGEST} bytes")));
         }
@@ -143,30 +165,35 @@ impl Expr {
         Self { source: source.into() }
     }
 
+    /// What it reads, in its order.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn references(&self) -> Result<Vec<Reference>, SourceError> {
+        scan::of_expr(&self.source)
+    }
+
     /// # Errors
     /// A value that is not there.
     pub fn value(&self, context: &Value) -> Result<serde_json::Value, TemplateError> {
-        let env = environment();
-        let expr =
-            env.compile_expression(&self.source).map_err(|error| TemplateError(words(&error)))?;
-        let value = expr.eval(context).map_err(|error| TemplateError(words(&error)))?;
-        if value.is_undefined() {
-            return Err(TemplateError(format!("`{}` is not there", self.source)));
-        }
-        serde_json::to_value(&value).map_err(|error| TemplateError(error.to_string()))
+        serde_json::to_value(self.eval(context)?).map_err(|error| TemplateError(error.to_string()))
     }
 
     /// # Errors
     /// A value that is not there.
     pub fn is_true(&self, context: &Value) -> Result<bool, TemplateError> {
-        let env = environment();
-        let expr =
-            env.compile_expression(&self.source).map_err(|error| TemplateError(words(&error)))?;
+        self.eval(context).map(|value| value.is_true())
+    }
+
+    fn eval(&self, context: &Value) -> Result<Value, TemplateError> {
+        let expr = ENGINE
+            .compile_expression(&self.source)
+            .map_err(|error| TemplateError(words(&error)))?;
         let value = expr.eval(context).map_err(|error| TemplateError(words(&error)))?;
         if value.is_undefined() {
             return Err(TemplateError(format!("`{}` is not there", self.source)));
         }
-        Ok(value.is_true())
+        Ok(value)
     }
 }
 
@@ -202,34 +229,4 @@ fn split(text: &str) -> Result<Sealed, TemplateError> {
         pieces.push(Piece::Text(plain));
     }
     Ok(Sealed(pieces))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use minijinja::context;
-
-    #[test]
-    fn data_cannot_pass_for_a_secret() {
-        let context = context! { secrets => secrets(), evil => format!("{MARK}TOKEN{MARK}") };
-        let template = Template::new("{{ evil }} {{ secrets.TOKEN }}");
-        let sealed = template.render_sealed(&context).unwrap();
-        let opened = sealed.open(|_| Some("s3cret".into())).unwrap();
-        assert_eq!(opened, format!("{MARK}TOKEN{MARK} s3cret"));
-        assert!(template.render(&context).is_err());
-    }
-
-    #[test]
-    fn what_is_not_there_is_an_error() {
-        assert!(Template::new("{{ steps.nothing.text }}").render(&context! {}).is_err());
-        assert!(Expr::new("params.x == 1").is_true(&context! { params => context! {} }).is_err());
-    }
-
-    #[test]
-    fn an_endless_template_ends() {
-        let template = Template::new(
-            "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}",
-        );
-        assert!(template.render(&context! {}).is_err());
-    }
 }
