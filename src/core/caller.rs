@@ -14,8 +14,8 @@ use crate::{
     command::Refusal,
     gate::Answer,
     id::{
-        AgentName, GateCode, GateId, HumanId, MailId, ProjectName, RunId, SessionId,
-        SessionName, TicketId, TokenId,
+        AgentName, GateCode, GateId, HumanId, MailId, ProjectName, RunId, SessionId, SessionName,
+        TicketId, TokenId,
     },
     mail::Mail,
     run::{RunView, StartRun, WorkflowView},
