@@ -34,7 +34,10 @@ async fn a_script_gives_what_it_prints() {
 #[tokio::test]
 async fn a_script_fails_by_its_exit_code_and_says_why() {
     let yard = Yard::new().await;
-    assert_eq!(failed(yard.run(shell("echo no such quay >&2; exit 3")).await), "exit code 3: no such quay");
+    assert_eq!(
+        failed(yard.run(shell("echo no such quay >&2; exit 3")).await),
+        "exit code 3: no such quay"
+    );
     assert_eq!(failed(yard.run(shell("false; echo never")).await), "exit code 1");
     assert_eq!(failed(yard.run(shell("kill -9 $$")).await), "ended by SIGKILL");
     let mut work = shell("print(1 + 1)");
@@ -60,7 +63,8 @@ async fn the_environment_is_small_and_its_own() {
     let mut work = shell("env");
     work.env = vec![("TARGET".into(), Sealed::plain("staging; $(rm -rf x)"))];
     let env = text(yard.run(work).await);
-    let names: Vec<&str> = env.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
+    let names: Vec<&str> =
+        env.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     assert!(env.contains("TARGET=staging; $(rm -rf x)\n"), "{env}");
     assert!(env.contains("TERM=dumb\n") && env.contains("VIGIE_STEP=step\n"), "{env}");
     assert!(env.contains("VIGIE_KEY=key-of-the-step"), "{env}");
@@ -71,7 +75,8 @@ async fn the_environment_is_small_and_its_own() {
 #[tokio::test]
 async fn a_time_limit_ends_the_whole_tree() {
     let yard = Yard::new().await;
-    let mut work = shell("trap '' TERM; (trap '' TERM; sleep 4711) & setsid sleep 4711 & sleep 4711");
+    let mut work =
+        shell("trap '' TERM; (trap '' TERM; sleep 4711) & setsid sleep 4711 & sleep 4711");
     work.timeout = Some(Duration::from_millis(300));
     let ended = yard.run(work).await;
     assert_eq!(ended.outcome, Outcome::TimedOut);
@@ -199,7 +204,8 @@ async fn an_order_that_comes_twice_is_carried_out_once() {
 #[tokio::test]
 async fn a_step_outlives_the_daemon_that_began_it() {
     let yard = Yard::new().await;
-    let order = yard.order(shell("echo run >> runs; echo up; until [ -e go ]; do sleep 0.02; done; echo over"));
+    let order = yard
+        .order(shell("echo run >> runs; echo up; until [ -e go ]; do sleep 0.02; done; echo over"));
     yard.runner.carry_out(order.clone());
     yard.prints(&order, "up").await;
     yard.leave().await;

@@ -11,6 +11,7 @@ mod problem;
 mod rows;
 mod secrets;
 mod values;
+mod workflows;
 
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
@@ -49,6 +50,7 @@ pub struct Config {
     pub lord: Option<Lord>,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
+    pub workflows: Workflows,
     /// What is allowed and still worth a word at the start, each a sentence.
     pub warnings: Vec<String>,
 }
@@ -195,7 +197,10 @@ pub enum SecretFrom {
     /// What it prints.
     Command(Vec<String>),
     /// The system's own.
-    Keyring { service: String, account: String },
+    Keyring {
+        service: String,
+        account: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -211,6 +216,19 @@ impl std::fmt::Display for PublicUrl {
         };
         write!(f, "{scheme}://{}", self.authority)
     }
+}
+
+/// How workflows are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workflows {
+    /// Projects whose own workflows may be started by their schedule and by webhooks.
+    pub triggers: Vec<ProjectName>,
+    /// Steps at the same time: on this machine, of one project, and by agents.
+    pub host_steps: u32,
+    pub project_steps: u32,
+    pub agent_steps: u32,
+    /// Runs that are not over; past it no more are begun.
+    pub open_runs: u32,
 }
 
 /// Reads the address of a Bot API as the configuration takes it; `None`: it is none.

@@ -255,7 +255,12 @@ fn start(binary: &Path, folder: &Path) -> io::Result<Child> {
 /// Written first and signalled then: the process looks for the file once it can be signalled.
 fn tell_to_stop(folder: &Path) -> io::Result<()> {
     place::make(folder)?;
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(folder.join(STOP))?;
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(folder.join(STOP))?;
     if let Some(pid) = place::holder(folder) {
         kill(tree::as_pid(pid), Signal::SIGUSR1)?;
     }

@@ -73,7 +73,8 @@ pub(super) fn latest(
     step: &StepPath,
     attempt: u32,
 ) -> Option<(PathBuf, u32)> {
-    let all = (0..=MOST_ANSWERS).map(|answers| (folder(data, run, step, attempt, answers), answers));
+    let all =
+        (0..=MOST_ANSWERS).map(|answers| (folder(data, run, step, attempt, answers), answers));
     all.take_while(|(folder, _)| folder.is_dir()).last()
 }
 

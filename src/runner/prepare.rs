@@ -8,10 +8,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use vigie_core::{
-    id::RunId,
-    run::StepOrder,
-};
+use vigie_core::{id::RunId, run::StepOrder};
 use vigie_workflow::{
     run::{ClaudeWork, HttpWork, Work, WorkKind},
     value::{Piece, Sealed, SecretName, StepPath},

@@ -66,9 +66,8 @@ impl Yard {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("token");
         fs::write(&file, format!("{value}\n")).unwrap();
-        let more = format!(
-            "[[secret]]\nname = \"TOKEN\"\nfile = {file:?}\nworkflows = [\"release\"]\n"
-        );
+        let more =
+            format!("[[secret]]\nname = \"TOKEN\"\nfile = {file:?}\nworkflows = [\"release\"]\n");
         Self::at(Arc::new(home), &more).await
     }
 
@@ -292,6 +291,7 @@ pub(crate) fn work(what: WorkKind) -> Work {
         what,
         project: None,
         cwd: String::new(),
+        in_session: None,
         env: Vec::new(),
         timeout: None,
         output: OutputForm::Text,
@@ -303,11 +303,7 @@ pub(crate) fn work(what: WorkKind) -> Work {
 }
 
 pub(crate) fn shell(script: &str) -> Work {
-    work(WorkKind::Shell(ShellWork {
-        script: script.into(),
-        shell: Vec::new(),
-        read_only: false,
-    }))
+    work(WorkKind::Shell(ShellWork { script: script.into(), shell: Vec::new(), read_only: false }))
 }
 
 pub(crate) fn done(ended: Ended) -> Ended {

@@ -107,7 +107,8 @@ impl Keeper {
                 changed.insert(path.clone());
             }
         }
-        if let (From::Git { head: old, .. }, From::Git { root, head: new }) = (&before.from, &now.from)
+        if let (From::Git { head: old, .. }, From::Git { root, head: new }) =
+            (&before.from, &now.from)
             && old != new
         {
             let root = root.clone();
@@ -120,8 +121,10 @@ impl Keeper {
             }
         }
         let cwd = self.task.cwd.clone();
-        let mut paths: Vec<String> =
-            changed.iter().map(|path| relative(path, &cwd).to_string_lossy().into_owned()).collect();
+        let mut paths: Vec<String> = changed
+            .iter()
+            .map(|path| relative(path, &cwd).to_string_lossy().into_owned())
+            .collect();
         if paths.len() > MOST_CHANGED {
             let more = paths.len() - MOST_CHANGED;
             paths.truncate(MOST_CHANGED);
@@ -136,7 +139,8 @@ impl Keeper {
         const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         let tree = |head: &str| if head == "(initial)" { EMPTY.into() } else { head.to_owned() };
         let (old, new) = (tree(old), tree(new));
-        let list = self.git(&["diff", "--name-only", "-z", "--no-renames", &old, &new, "--", "."])?;
+        let list =
+            self.git(&["diff", "--name-only", "-z", "--no-renames", &old, &new, "--", "."])?;
         let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Some(paths.map(|path| OsStr::from_bytes(path).into()).collect())
     }
@@ -184,7 +188,9 @@ fn path_of(line: &[u8]) -> Option<&[u8]> {
 fn content(path: &Path, bytes: &mut u64) -> io::Result<Option<Content>> {
     let about = match fs::symlink_metadata(path) {
         Ok(about) => about,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
             return Ok(Some("absent".into()));
         }
         Err(error) => return Err(error),
@@ -203,11 +209,7 @@ fn content(path: &Path, bytes: &mut u64) -> io::Result<Option<Content>> {
 }
 
 /// Every file below `folder`; `None`: there is too much of it.
-fn read_all(
-    folder: &Path,
-    files: &mut BTreeMap<PathBuf, Content>,
-    read: &mut u64,
-) -> Option<()> {
+fn read_all(folder: &Path, files: &mut BTreeMap<PathBuf, Content>, read: &mut u64) -> Option<()> {
     let mut left = MOST_BYTES.checked_sub(*read)?;
     for entry in fs::read_dir(folder).ok()? {
         let path = entry.ok()?.path();
