@@ -7,7 +7,7 @@ use vigie_core::{
     bridge::{Bridge, Limits, Room},
     id::{AgentName, BridgeName, ChatId, HumanId},
     route::{BadPrefix, StoryPattern},
-    state::{Chat, Person, Project, Rules, WorktreeRule},
+    state::{Chat, Person, Project, Rules, WorkflowRules, WorktreeRule},
 };
 
 use crate::{
