@@ -40,6 +40,7 @@ impl Problems {
 
     /// For a terminal: `FILE:LINE:COLUMN: what`, the line, a pointer into it, and the hint.
     pub fn render(&self, file: &str, text: &str) -> String {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut out = String::new();
         for problem in &self.all {
             let _ = problem.render(&mut out, file, text); // a String takes everything

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, time::Duration};
 
-use super::{hints, uses::Use};
+use super::{hints, shell, uses::Use};
 use crate::{
     keys::{Shape, Table},
     nearest::nearest,
@@ -194,7 +194,12 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn text(&self, fields: &Fields<'a>, name: &'static str) -> Option<&'a str> {
-        fields.get(name).and_then(|node| self.text_of(node, name))
+        let node = fields.get(name)?;
+        // A script has words of its own for this, and a description may talk about templates.
+        if !matches!(name, "run" | "description") {
+            shell::is_filled_in_nowhere(self, node, name);
+        }
+        self.text_of(node, name)
     }
 
     /// One text or a list of them.
@@ -214,6 +219,9 @@ impl<'a> Reader<'a> {
     /// The same as owned texts.
     pub(super) fn words(&self, fields: &Fields<'a>, name: &'static str) -> Vec<String> {
         let nodes = self.texts(fields, name).unwrap_or_default();
+        for node in &nodes {
+            shell::is_filled_in_nowhere(self, node, name);
+        }
         nodes.into_iter().map(|node| scalar(node).to_owned()).collect()
     }
 
