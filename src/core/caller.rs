@@ -14,10 +14,11 @@ use crate::{
     command::Refusal,
     gate::Answer,
     id::{
-        AgentName, GateCode, GateId, HumanId, MailId, ProjectName, SessionId, SessionName,
+        AgentName, GateCode, GateId, HumanId, MailId, ProjectName, RunId, SessionId, SessionName,
         TicketId, TokenId,
     },
     mail::Mail,
+    run::{RunView, StartRun, WorkflowView},
     session::{Life, Role, Spent, Summary},
 };
 
@@ -227,6 +228,19 @@ pub enum AgentCommand {
         about: String,
     },
     Usage,
+    Workflows,
+    Run(StartRun),
+    ShowRun {
+        name: String,
+    },
+    /// Waits until the run is over; see [`AgentCommand::Look`].
+    WaitForRun {
+        name: String,
+    },
+    /// Ends a run that the caller, or what it started, started.
+    CancelRun {
+        name: String,
+    },
 }
 
 impl AgentCommand {
@@ -239,7 +253,11 @@ impl AgentCommand {
             | Self::Wait { .. }
             | Self::Look { .. }
             | Self::Cancel { .. }
+            | Self::Workflows
+            | Self::ShowRun { .. }
+            | Self::WaitForRun { .. }
             | Self::Usage => Some(TokenScope::Read),
+            Self::Run(_) | Self::CancelRun { .. } => Some(TokenScope::Workflows),
             Self::Start(_) | Self::Stop { .. } => Some(TokenScope::Sessions),
             Self::Send(_) | Self::Read { .. } | Self::Acknowledge { .. } => Some(TokenScope::Mail),
             // But for the first, sessions alone can, and they have every scope.
@@ -421,6 +439,10 @@ pub enum AgentReply {
         session: Box<PeerView>,
         left: BoundsLeft,
     },
+    Workflows(Vec<WorkflowView>),
+    Run {
+        run: Box<RunView>,
+    },
     Session {
         session: Box<PeerView>,
     },
@@ -546,6 +568,9 @@ pub enum Standing {
     Sessions {
         sessions: Vec<PeerView>,
     },
+    Run {
+        run: Box<RunView>,
+    },
     Cancelled,
 }
 
@@ -564,6 +589,7 @@ pub struct Ticket {
 pub enum Wanted {
     Answer { gate: GateId, code: GateCode },
     Sessions { sessions: Vec<SessionId>, until: Until },
+    Run { run: RunId },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -605,6 +631,8 @@ pub enum AgentRefusal {
     },
     #[error("{name} is not yours to {verb}")]
     NotYours { name: SessionName, verb: &'static str },
+    #[error("{name} is not yours to cancel")]
+    NotYourRun { name: String },
     #[error("{0}")]
     Mail(#[from] crate::mail::NotSent),
     #[error("there is no ticket {0} of yours")]
@@ -642,6 +670,7 @@ impl AgentRefusal {
                 chain.join(" > ")
             )),
             Self::NotYours { .. } => Some("You may stop what you started, and what that started. Ask its session with send_message, or the person with ask_human.".into()),
+            Self::NotYourRun { .. } => Some("You may cancel runs that you started, or that what you started did. Ask the person with ask_human.".into()),
             Self::Mail(not_sent) => not_sent.hint(),
             Self::NoTicket(_) => Some("A ticket belongs to whoever got it.".into()),
             Self::OnlySessions(_) => Some("You are with a person already: ask them there.".into()),

@@ -13,6 +13,7 @@ use crate::{
         AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode, ProjectName,
         PromptId, SessionId, SessionName,
     },
+    run::{RunListing, RunView, StartRun, WorkflowView},
     session::Session,
     state::{ChatRow, Role},
 };
@@ -75,7 +76,22 @@ pub enum Command {
     EndTree {
         session: String,
     },
+    Run(StartRun),
+    /// Ends a run; `name`: `release-12` or its id.
+    CancelRun {
+        name: String,
+    },
+    /// Runs what failed again, or that step and all that needs it.
+    RetryRun {
+        name: String,
+        from: Option<String>,
+    },
     /// Nothing is asked; the state is read.
+    Workflows,
+    Runs(RunListing),
+    ShowRun {
+        name: String,
+    },
     Tokens,
     People,
     Sessions,
@@ -120,6 +136,9 @@ pub enum Reply {
     },
     People(People),
     Tokens(Vec<TokenRow>),
+    Workflows(Vec<WorkflowView>),
+    Runs(Vec<RunView>),
+    Run(Box<RunView>),
     Sessions(Vec<SessionView>),
     Waiting(Vec<Gate>),
     Status(Status),
@@ -199,6 +218,8 @@ pub enum Refusal {
     NoGate { code: String, open: Vec<GateCode> },
     #[error("`{choice}` is no answer to this")]
     NoSuchChoice { choice: String, choices: Vec<String> },
+    #[error("{title} is not filled in yet")]
+    NotFilledIn { title: String },
     #[error("{0}")]
     AlreadyDecided(String),
     #[error("this needs its code: {code}")]
@@ -213,6 +234,22 @@ pub enum Refusal {
     TokenExists { name: String },
     #[error("no token is called `{name}`")]
     NoToken { name: String, known: Vec<String> },
+    #[error("no workflow is called `{name}`")]
+    NoWorkflow { name: String, known: Vec<String>, near: Vec<String> },
+    #[error("the workflow {name} has {errors} mistakes and does not run")]
+    BadWorkflow { name: String, errors: usize },
+    /// One sentence a mistake.
+    #[error("{}", mistakes.join("; "))]
+    BadParams { workflow: String, mistakes: Vec<String> },
+    #[error("no run is called `{name}`")]
+    NoRun { name: String, near: Vec<String> },
+    #[error("{0}")]
+    NotRun(String),
+    #[error("the key `{key}` was used with other params, for {run}")]
+    OtherKey { key: String, run: String },
+    /// `retry_after`: in seconds.
+    #[error("{workflow} was started {most} times within a minute, and more is not")]
+    TooOften { workflow: String, most: usize, retry_after: u64 },
     #[error("no chat service is switched on")]
     NoService,
     #[error("the message is empty")]
@@ -281,6 +318,9 @@ impl Refusal {
             Self::NoGate { open, .. } if open.is_empty() => Some("Nothing waits for you.".into()),
             Self::NoGate { open, .. } => Some(format!("Open codes: {}.", join(open))),
             Self::NoSuchChoice { choices, .. } => Some(format!("Choices: {}.", list(choices))),
+            Self::NotFilledIn { .. } => {
+                Some("Reply to the card with it, or tap one of its options.".into())
+            }
             Self::NeedsCode { code } => Some(format!("Write: approve {code}")),
             Self::QueueFull { name, .. } => {
                 Some(format!("`vigie stop {name}` interrupts the turn, so that they go in."))
@@ -296,13 +336,29 @@ impl Refusal {
                 Some("`vigie token create NAME` makes one.".into())
             }
             Self::NoToken { known, .. } => Some(format!("Tokens: {}.", list(known))),
+            Self::NoWorkflow { near, known, .. } => {
+                or_near(near, format!("Workflows: {}.", list(known)))
+            }
+            Self::BadWorkflow { name, .. } => {
+                Some(format!("`vigie workflow check {name}` shows each with its place."))
+            }
+            Self::BadParams { workflow, .. } => {
+                Some(format!("`vigie workflow plan {workflow}` lists its params."))
+            }
+            Self::NoRun { near, .. } => or_near(near, "`vigie workflow runs` lists them.".into()),
+            Self::TooOften { retry_after, .. } => Some(format!("Try again in {retry_after} s.")),
+            Self::OtherKey { .. } => Some("Use a new key for a new run.".into()),
             Self::NoService => {
                 Some("`vigie init telegram` sets one up; the phone page needs none.".into())
             }
             Self::NotWritten { .. } => {
                 Some("Look at the disk of the data folder: `vigie doctor`.".into())
             }
-            Self::AlreadyDecided(_) | Self::BadName(_) | Self::EmptyText | Self::Stopping => None,
+            Self::AlreadyDecided(_)
+            | Self::BadName(_)
+            | Self::NotRun(_)
+            | Self::EmptyText
+            | Self::Stopping => None,
         }
     }
 }

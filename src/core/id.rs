@@ -86,6 +86,8 @@ id!(/// Something an agent waits for and can come back for.
     TicketId, "tkt_");
 id!(/// One token of a program outside of every session.
     TokenId, "tok_");
+id!(/// One execution of a workflow.
+    RunId, "run_");
 id!(/// One standing permission a person gave ("for this session").
     GrantId, "grt_");
 

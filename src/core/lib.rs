@@ -20,6 +20,8 @@ pub mod nearest;
 pub mod prompt;
 pub mod risk;
 pub mod route;
+pub mod run;
+pub mod runs;
 pub mod session;
 pub mod state;
 pub mod text;

@@ -116,10 +116,14 @@ async fn task(shared: &Shared, view: &TicketView) -> DetailedTask {
             DetailedTask::new(seed.with_status_message(words.clone()), TaskPayload::Working)
         }
         Standing::Cancelled => DetailedTask::new(seed, TaskPayload::Cancelled),
-        Standing::Answered { .. } | Standing::Unanswered { .. } | Standing::Sessions { .. } => {
+        Standing::Answered { .. }
+        | Standing::Unanswered { .. }
+        | Standing::Sessions { .. }
+        | Standing::Run { .. } => {
             let tool = match ticket.what {
                 Wanted::Answer { .. } => "ask_human",
                 Wanted::Sessions { .. } => "wait_for_sessions",
+                Wanted::Run { .. } => "wait_for_run",
             };
             let result = serde_json::to_value(tools::shown(shared, view, tool).await);
             let result = match result {

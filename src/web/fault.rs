@@ -28,6 +28,14 @@ impl Fault {
         self
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn code(&self) -> &'static str {
+        self.code
+    }
+
     pub(super) fn words(&self) -> &str {
         &self.error
     }
@@ -77,6 +85,14 @@ impl From<Refusal> for Fault {
             Refusal::NotPaired { .. } => (StatusCode::NOT_FOUND, "not_paired"),
             Refusal::TokenExists { .. } => (StatusCode::CONFLICT, "token_exists"),
             Refusal::NoToken { .. } => (StatusCode::NOT_FOUND, "no_token"),
+            Refusal::NoWorkflow { .. } => (StatusCode::NOT_FOUND, "no_workflow"),
+            Refusal::NoRun { .. } => (StatusCode::NOT_FOUND, "no_run"),
+            Refusal::BadWorkflow { .. } => (StatusCode::CONFLICT, "bad_workflow"),
+            Refusal::BadParams { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_params"),
+            Refusal::NotFilledIn { .. } => (StatusCode::CONFLICT, "not_filled_in"),
+            Refusal::TooOften { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_often"),
+            Refusal::NotRun(_) => (StatusCode::CONFLICT, "not_run"),
+            Refusal::OtherKey { .. } => (StatusCode::CONFLICT, "other_key"),
             Refusal::NoService => (StatusCode::CONFLICT, "no_service"),
             Refusal::NoGate { .. } => (StatusCode::NOT_FOUND, "no_gate"),
             Refusal::NotLive { .. } => (StatusCode::CONFLICT, "not_live"),

@@ -189,6 +189,11 @@ pub(crate) static STEP: Table = table(
         key("env", ENV, "Environment variables; the way values come into scripts."),
         key("project", Shape::Template, "The project it runs in, by name."),
         key("cwd", Shape::Template, "The folder it runs in, relative to the project's."),
+        key(
+            "in_session",
+            Shape::Template,
+            "The session in whose folder it runs instead, such as its worktree.",
+        ),
         key("timeout", Shape::Duration, "It is ended after this."),
         key(
             "retry",

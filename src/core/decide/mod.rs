@@ -27,6 +27,7 @@ mod reports;
 mod requests;
 mod reserve;
 mod route;
+mod runs;
 mod show;
 mod slash;
 mod spawn;
@@ -38,7 +39,10 @@ mod tokens;
 #[cfg(test)]
 mod tests;
 
+pub use runs::LookUp;
+
 use serde_json::json;
+use vigie_workflow::value::StepPath;
 
 use crate::{
     Timestamp,
@@ -46,8 +50,9 @@ use crate::{
     bridge::{FilePost, Files, Health, Heard, Noted, Place, Said, Say, SayError},
     caller::{AgentRefusal, AgentReply, AgentRequest},
     command::{Refusal, Reply, Request},
-    id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, OrderId, SessionId},
+    id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, OrderId, RunId, SessionId},
     ids::Ids,
+    run::{Catalog, Hook, StepOrder, StepTold},
     session::{Launch, Session},
     state::{Facts, JournalEntry, Row, State},
 };
@@ -114,6 +119,12 @@ pub enum Event {
         bridge: BridgeName,
         health: Health,
     },
+    /// What workflows there are, as their files say now.
+    Catalog(Catalog),
+    /// Something outside asks for a run; answered like a request.
+    Hook(Hook),
+    /// What became of a step of a run.
+    Step(StepTold),
 }
 
 /// What a person asks to see of a session.
@@ -192,6 +203,14 @@ pub enum Effect {
         place: Place,
         say: Say,
     },
+    /// Carry out one attempt of a step, or find out what became of it.
+    Step(Box<StepOrder>),
+    /// End that attempt, with all its processes.
+    StopStep {
+        run: RunId,
+        step: StepPath,
+        attempt: u32,
+    },
     /// Fetch what a place asked to see of a session.
     Look {
         session: Box<Session>,
@@ -241,9 +260,19 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
         Event::Looked { session, place, found } => work.looked(session, &place, found),
         Event::Noted { bridge, noted } => work.noted(&bridge, noted),
         Event::Pulse { bridge, health } => work.pulse(&bridge, health),
+        Event::Catalog(catalog) => work.catalog(catalog),
+        Event::Hook(hook) => {
+            let reply = work.hook(hook);
+            work.out.reply = Some(reply);
+        }
+        Event::Step(told) => work.step_told(told),
     }
     work.tell_of_strangers();
     work.lapse_gates();
+    work.fire_schedules();
+    work.wake_runs();
+    work.carry_runs();
+    work.show_runs();
     work.show_late_progress();
     work.keep_lord();
     work.offer_mail();
@@ -262,6 +291,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(people::next_note(state))
         .chain(mail::next_offer(state))
+        .chain(state.runs.next_deadline())
         .min()
 }
 

@@ -92,6 +92,7 @@ fn step<'a>(
         env,
         project: reader.template(&fields, "project", at, plain),
         cwd,
+        in_session: reader.template(&fields, "in_session", at, plain),
         timeout: timeout(reader, &fields),
         retry: retry(reader, &fields),
         on_crash: OnCrash::Fail,
@@ -153,10 +154,11 @@ fn only_kind(reader: &Reader<'_>, fields: &Fields<'_>) -> Option<&'static str> {
 }
 
 /// Keys that only some kinds of steps take; on others they would be silently ignored.
-const ONLY: [(&str, &[&str]); 8] = [
+const ONLY: [(&str, &[&str]); 9] = [
     ("env", &["shell", "claude"]),
     ("project", &["shell", "claude", "workflow"]),
     ("cwd", &["shell", "claude"]),
+    ("in_session", &["shell", "claude"]),
     ("files", &["shell", "claude"]),
     ("output", &["shell", "claude", "http"]),
     ("output_cut", &["shell", "claude", "http", "javascript"]),

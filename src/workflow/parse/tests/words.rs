@@ -43,7 +43,7 @@ steps:
         f:12:5: error: unknown key `banana`
          12 |     banana: 1
             |     ^^^^^^
-           hint: keys of a step: id, title, needs, if, always, continue_on_error, env, project, cwd, timeout, retry, on_crash, output, files, output_cut, expect, shell, claude, http, javascript, sleep, condition, approval, workflow, foreach
+           hint: keys of a step: id, title, needs, if, always, continue_on_error, env, project, cwd, in_session, timeout, retry, on_crash, output, files, output_cut, expect, shell, claude, http, javascript, sleep, condition, approval, workflow, foreach
         "#);
 }
 
