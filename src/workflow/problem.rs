@@ -77,10 +77,11 @@ impl Problem {
         let pad = shown.chars().take(column - start);
         let pad: String = pad.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let cut = if start > 0 { "…" } else { "" };
+        let more = if line.chars().nth(start + WIDEST).is_some() { "…" } else { "" };
         let room = WIDEST.saturating_sub(column - start).max(1);
         let gap = " ".repeat(cut.chars().count());
         let number = self.line.to_string();
-        writeln!(out, " {number} | {cut}{shown}")?;
+        writeln!(out, " {number} | {cut}{shown}{more}")?;
         let (margin, marks) = (" ".repeat(number.len()), "^".repeat(self.width.clamp(1, room)));
         writeln!(out, " {margin} | {gap}{pad}{marks}")
     }

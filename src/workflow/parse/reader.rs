@@ -345,9 +345,9 @@ impl<'a> Reader<'a> {
             return whole;
         };
         let number = text[..at.start].matches(words).count();
-        let written = &self.text[self.byte(whole.line, whole.column)..];
-        let length = written.len().min(MOST_LOOKED_AT.max(text.len() * 4));
-        let written = &written[..written.floor_char_boundary(length)];
+        let start = self.byte(whole.line, whole.column);
+        let end = self.byte(whole.end_line, whole.end_column).max(start);
+        let written = &self.text[start..end];
         let Some((found, _)) = written.match_indices(words).nth(number) else { return whole };
         let before = &written[..found];
         let count = words.chars().count();
@@ -366,9 +366,6 @@ impl<'a> Reader<'a> {
         rest.char_indices().nth(column - 1).map_or(self.text.len(), |(at, _)| start + at)
     }
 }
-
-/// Bytes behind a scalar's start in which its words are looked for.
-const MOST_LOOKED_AT: usize = 4_096;
 
 fn bounds(shape: Shape) -> (u64, u64) {
     match shape {
