@@ -19,6 +19,7 @@ mod frozen;
 mod judge;
 mod next;
 mod plan;
+mod progress;
 
 mod report;
 mod sleep;
@@ -33,6 +34,7 @@ pub use entry::{
     Stop, What,
 };
 pub use frozen::{Facts, Frozen, Source};
+pub use progress::{Line, Mark};
 
 pub use report::{Part, Report, Sum};
 pub use work::{

@@ -254,13 +254,18 @@ impl Drive {
     }
 
     fn failures(&self, step: &StepPath) -> u32 {
-        let mut count = 0;
+        let (mut count, mut last, mut left_behind) = (0, 0, 0);
         for entry in &self.log {
             match &entry.what {
-                What::Ended { step: it, ended, .. } if it == step => {
+                What::Began { step: it, attempt } if it == step => last = *attempt,
+                What::Ended { step: it, ended, attempt }
+                    if it == step && *attempt > left_behind =>
+                {
                     count += u32::from(matches!(ended.outcome, Outcome::Failed { .. }));
                 }
-                What::Reset { steps, .. } if steps.iter().any(|it| holds(it, step)) => count = 0,
+                What::Reset { steps, .. } if steps.iter().any(|it| holds(it, step)) => {
+                    (count, left_behind) = (0, last);
+                }
                 _ => {}
             }
         }
@@ -290,6 +295,8 @@ impl Drive {
     pub(super) fn log_is_sound(&self) {
         let mut last: HashMap<&StepPath, u32> = HashMap::new();
         let mut over: HashSet<&StepPath> = HashSet::new();
+        // What a reset left behind may still end, which is no end of its step.
+        let mut left_behind: HashMap<&StepPath, u32> = HashMap::new();
         for entry in &self.log {
             match &entry.what {
                 What::Began { step, attempt } => {
@@ -297,13 +304,18 @@ impl Drive {
                     let before = last.insert(step, *attempt).unwrap_or(0);
                     assert!(*attempt > before, "{step} used {attempt} again");
                 }
-                What::Ended { step, ended, .. } if ended.outcome == Outcome::Done => {
-                    over.insert(step);
+                What::Ended { step, ended, attempt } if ended.outcome == Outcome::Done => {
+                    if left_behind.get(step).is_none_or(|before| attempt > before) {
+                        over.insert(step);
+                    }
                 }
                 What::LeftOut { step, .. } => {
                     assert!(over.insert(step), "{step} was over already");
                 }
                 What::Reset { steps, .. } => {
+                    let these =
+                        last.iter().filter(|(it, _)| steps.iter().any(|step| holds(step, it)));
+                    left_behind.extend(these.map(|(step, attempt)| (*step, *attempt)));
                     over.retain(|step| {
                         // A `foreach` goes on where something inside of it runs again.
                         !steps.iter().any(|it| holds(it, step) || holds(step, it))
