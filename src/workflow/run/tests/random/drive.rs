@@ -66,13 +66,13 @@ impl Drive {
     }
 
     /// What comes, some of it perhaps lost.
-    fn take(&mut self, entries: Vec<Entry>) {
+    fn take(&mut self, entries: &[Entry]) {
         if !entries.is_empty() && self.choose(12) == 0 {
             let kept = self.choose(entries.len() + 1);
             self.write(&entries[..kept]);
             self.crash();
         } else {
-            self.write(&entries);
+            self.write(entries);
         }
     }
 
@@ -81,10 +81,11 @@ impl Drive {
             let room = self.room();
             let next = self.run.next(room, at(self.now));
             if next.is_empty() {
+                self.force();
                 assert!(self.run.next(room, at(self.now)).is_empty());
                 return;
             }
-            self.take(next);
+            self.take(&next);
         }
         panic!("it never comes to rest");
     }
@@ -95,7 +96,10 @@ impl Drive {
     }
 
     fn is_work(&self, step: &StepPath) -> bool {
-        matches!(self.run.work(step).map(|work| work.what), Ok(WorkKind::Shell(_)))
+        matches!(
+            self.run.work(step).map(|work| work.what),
+            Ok(WorkKind::Shell(_) | WorkKind::Claude(_))
+        )
     }
 
     /// All memory is lost; what ran may have ended meanwhile, or may be gone.
@@ -139,7 +143,7 @@ impl Drive {
         }
     }
 
-    pub(super) fn to_the_end(&mut self) {
+    pub(super) fn finish(&mut self) {
         for _ in 0..5000 {
             if matches!(self.run.state(), RunState::Over(_)) {
                 self.replayed();
@@ -165,7 +169,7 @@ impl Drive {
         self.is_well = true;
         self.write(&entries);
         self.go_on();
-        self.to_the_end();
+        self.finish();
         let lost = self.forced.values().any(|done| !done);
         assert!(
             lost || self.run.state() == RunState::Over(Finish::Succeeded),
@@ -199,13 +203,12 @@ impl Drive {
             } else if let Some((step, attempt)) = doubts.get(chosen - running.len()) {
                 let how = [Doubt::Done, Doubt::Again, Doubt::Failed][self.choose(3)];
                 let entries = self.run.settled(step, *attempt, how, "ada", at(self.now));
-                self.take(entries);
+                self.take(&entries);
             } else if let Some(deadline) = deadline {
                 self.now = (deadline - start()).num_seconds();
             }
         }
         self.go_on();
-        self.force();
     }
 
     fn end(&mut self, step: &StepPath, attempt: u32, is_stopped: bool) {
@@ -223,7 +226,7 @@ impl Drive {
             }
             _ => self.run.told(step, attempt, self.end_of(step), at(self.now)),
         };
-        self.take(entries);
+        self.take(&entries);
     }
 
     fn spec(&self, step: &StepPath) -> Spec {
@@ -304,10 +307,11 @@ impl Drive {
                     let before = last.insert(step, *attempt).unwrap_or(0);
                     assert!(*attempt > before, "{step} used {attempt} again");
                 }
-                What::Ended { step, ended, attempt } if ended.outcome == Outcome::Done => {
-                    if left_behind.get(step).is_none_or(|before| attempt > before) {
-                        over.insert(step);
-                    }
+                What::Ended { step, ended, attempt }
+                    if ended.outcome == Outcome::Done
+                        && left_behind.get(step).is_none_or(|before| attempt > before) =>
+                {
+                    over.insert(step);
                 }
                 What::LeftOut { step, .. } => {
                     assert!(over.insert(step), "{step} was over already");

@@ -147,7 +147,7 @@ proptest! {
         choices in proptest::collection::vec(any::<u16>(), 0..300),
     ) {
         let mut drive = drive::Drive::new(&specs, parallel, choices);
-        drive.to_the_end();
+        drive.finish();
         model::compare(&specs, &drive);
         drive.log_is_sound();
         drive.again();
@@ -163,7 +163,7 @@ proptest! {
         let mut drive = drive::Drive::new(&specs, parallel, choices);
         drive.some_of_the_way();
         drive.stop();
-        drive.to_the_end();
+        drive.finish();
         drive.log_is_sound();
     }
 }
