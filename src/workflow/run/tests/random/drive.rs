@@ -11,7 +11,8 @@ use super::{Does, Spec, steps};
 use crate::{
     language::OnCrash,
     run::{
-        Doubt, Ended, Entry, Finish, Outcome, Run, RunState, StepState, Stop, Told, What, WorkKind,
+        AskAnswer, Asks, Doubt, Ended, Entry, Finish, Outcome, Run, RunState, Spent, StepState,
+        Stop, Told, What, WorkKind,
     },
     value::StepPath,
 };
@@ -126,6 +127,7 @@ impl Drive {
         assert_eq!(format!("{:?}", live.nodes), format!("{:?}", again.nodes));
         assert_eq!(format!("{:?}", live.blocks), format!("{:?}", again.blocks));
         assert_eq!(format!("{:?}", live.clock), format!("{:?}", again.clock));
+        assert_eq!(format!("{:?}", live.money), format!("{:?}", again.money));
         assert_eq!(live.attention, again.attention);
         assert_eq!(
             (live.run, live.holding, &live.failed),
@@ -182,6 +184,7 @@ impl Drive {
     fn one(&mut self) {
         let stopped: HashSet<_> = self.run.to_stop().into_iter().collect();
         let running = self.run.running();
+        let asks = self.paused();
         let doubts: Vec<_> = self
             .run
             .steps()
@@ -191,7 +194,7 @@ impl Drive {
             })
             .collect();
         let deadline = self.run.deadline(at(self.now));
-        let choices = running.len() + doubts.len() + usize::from(deadline.is_some());
+        let choices = running.len() + doubts.len() + asks.len() + usize::from(deadline.is_some());
         assert!(choices > 0, "nothing can happen: {:?}", self.run.steps().collect::<Vec<_>>());
         if self.choose(15) == 0 {
             self.crash();
@@ -204,6 +207,10 @@ impl Drive {
                 let how = [Doubt::Done, Doubt::Again, Doubt::Failed][self.choose(3)];
                 let entries = self.run.settled(step, *attempt, how, "ada", at(self.now));
                 self.take(&entries);
+            } else if let Some((step, attempt)) = asks.get(chosen - running.len() - doubts.len()) {
+                let answer = AskAnswer { allow: true, words: None, by: None };
+                let entries = self.run.answered(step, *attempt, answer, at(self.now));
+                self.take(&entries);
             } else if let Some(deadline) = deadline {
                 self.now = (deadline - start()).num_seconds();
             }
@@ -211,8 +218,20 @@ impl Drive {
         self.go_on();
     }
 
+    fn paused(&self) -> Vec<(StepPath, u32)> {
+        let paused = self.run.steps().filter_map(|(step, state)| match state {
+            StepState::Paused { attempt, .. } => Some((step, attempt)),
+            _ => None,
+        });
+        paused.collect()
+    }
+
     fn end(&mut self, step: &StepPath, attempt: u32, is_stopped: bool) {
+        let asks = !is_stopped && self.choose(3) == 0;
         let entries = match self.spec(step).what {
+            Does::Agent if asks && self.run.answer(step).is_none() => {
+                self.run.told(step, attempt, Told::Asks(question()), at(self.now))
+            }
             Does::Approval { back: Some(back), .. }
                 if !is_stopped && !self.is_well && !self.sent_back.contains(step) =>
             {
@@ -336,6 +355,17 @@ impl Drive {
 
     fn waits_for_nobody(&self, step: &StepPath) -> bool {
         matches!(self.run.step(step), Some(StepState::InDoubt { .. }))
+    }
+}
+
+fn question() -> Asks {
+    Asks {
+        tool: "Bash".into(),
+        input: serde_json::Value::Null,
+        cwd: "/".into(),
+        conversation: "talk".into(),
+        call: "call".into(),
+        spent: Spent { micro_usd: 3, ..Spent::default() },
     }
 }
 

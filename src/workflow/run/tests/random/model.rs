@@ -86,6 +86,7 @@ impl Model<'_> {
         match &spec.what {
             Does::Work { fails } if *fails > spec.retries => Is::Failed,
             Does::Work { .. }
+            | Does::Agent
             | Does::Sleep
             | Does::Condition(_)
             | Does::Approval { yes: true, .. } => Is::Done,
