@@ -1,0 +1,5 @@
+//! Runs of workflows, driven as a day would drive them.
+
+use super::world::World;
+
+mod steps;
