@@ -124,7 +124,7 @@ fn a_step_goes_on_with_a_conversation() {
 fn a_turn_in_a_session_has_the_prompt_and_its_name() {
     let turn = claude("a", "Say {{ 1 + 1 }}").with(|step| match &mut step.kind {
         Kind::Claude(claude) => {
-            claude.session = Some(crate::template::Template::new("{{ run.trigger }}"))
+            claude.session = Some(crate::template::Template::new("{{ run.trigger }}"));
         }
         other => panic!("{other:?}"),
     });

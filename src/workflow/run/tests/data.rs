@@ -33,10 +33,7 @@ fn an_output_is_a_value_and_never_text_of_a_script() {
     assert_eq!(run.is("if"), "left out: If");
     let prompt = prompt(&run, "ask");
     assert!(prompt.starts_with("What stands between <data-…>"), "{prompt}");
-    assert!(
-        prompt.contains(&format!("Sum it up: <data-"))
-            && prompt.contains(&format!(">{EVIL}</data-"))
-    );
+    assert!(prompt.contains("Sum it up: <data-") && prompt.contains(&format!(">{EVIL}</data-")));
 }
 
 #[test]

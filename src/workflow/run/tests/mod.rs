@@ -7,5 +7,6 @@ mod data;
 mod expect;
 mod order;
 mod random;
+mod size;
 mod stop;
 mod waits;
