@@ -2,4 +2,5 @@
 
 use super::world::World;
 
+mod gates;
 mod steps;

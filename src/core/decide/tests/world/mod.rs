@@ -4,6 +4,8 @@ mod chats;
 mod runs;
 mod sessions;
 
+pub(in crate::decide::tests) use runs::start_run;
+
 use chrono::{DateTime, TimeDelta};
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
