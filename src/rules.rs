@@ -38,9 +38,19 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         strangers: config.access.strangers,
         without_mail: without_mail(config),
         bounds: config.bounds.clone(),
-        workflows: WorkflowRules::default(),
+        workflows: workflows(&config.workflows),
         lord: config.lord.clone(),
     })
+}
+
+fn workflows(workflows: &config::Workflows) -> WorkflowRules {
+    let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+    WorkflowRules {
+        host_steps: size(workflows.host_steps),
+        project_steps: size(workflows.project_steps),
+        runs: size(workflows.open_runs),
+        agents: size(workflows.agent_steps),
+    }
 }
 
 fn without_mail(config: &Config) -> HashSet<AgentName> {

@@ -119,7 +119,7 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
-      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord.
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord, workflows.
     "#);
 }
 
@@ -546,5 +546,25 @@ fn a_lord_that_cannot_be_is_said_and_names_are_checked_while_it_is_off() {
       | agent = "shell"
       |         ^^^^^^^
       Set `agent` to one of: demo.
+    "#);
+}
+
+#[test]
+fn only_projects_that_are_there_are_armed_and_bounds_of_steps_are_numbers() {
+    let config = parse(
+        "[[project]]\nname = \"quay\"\npath = \"/srv/quay\"\n\n[workflows]\ntriggers = [\"quay\"]\nhost_steps = 4\n",
+    );
+    assert_eq!(config.workflows.triggers, [ProjectName::new("quay")]);
+    assert_eq!((config.workflows.host_steps, config.workflows.agent_steps), (4, 4));
+    insta::assert_snapshot!(explain("[workflows]\ntriggers = [\"dem\"]\nopen_runs = 0\n"), @r#"
+    config.toml:2:13: no project is called `dem`
+      | triggers = ["dem"]
+      |             ^^^^^
+      Did you mean `demo`? Projects: demo.
+
+    config.toml:3:13: 0 is not possible here
+      | open_runs = 0
+      |             ^
+      A whole number from 1 to 10000.
     "#);
 }

@@ -18,7 +18,7 @@ use super::{
     problem::nearest,
     rows::{
         AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        Text, WebRow,
+        Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 12] = [
+const TABLES: [&str; 14] = [
     "web",
     "human",
     "project",
@@ -40,6 +40,8 @@ const TABLES: [&str; 12] = [
     "access",
     "bounds",
     "lord",
+    "secret",
+    "workflows",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -79,6 +81,7 @@ impl Check<'_> {
         let mut config = Config::defaults(self.around);
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
         let mut lord: Option<Row<LordRow>> = None;
+        let mut workflows: Option<WorkflowsRow> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -119,19 +122,27 @@ impl Check<'_> {
                     config.bounds =
                         self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
                 }
+                "secret" => {
+                    let rows = self.rows(value, "[[secret]]");
+                    config.secrets = self.secrets(rows);
+                }
                 "lord" => {
                     let span = value.span();
                     lord = self.row(value, "[lord]").map(|row| (span, row));
                 }
+                "workflows" => workflows = self.row(value, "[workflows]"),
                 other => {
                     let hint = nearest(other, &TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
         }
-        // Last, whatever their place in the file: they name agents, and the Lord a project as well.
+        // Last, whatever their place in the file: they name agents and projects.
         self.projects(projects, &mut config);
         config.lord = lord.and_then(|(span, row)| self.lord(span, row, &mut config));
+        if let Some(row) = workflows {
+            config.workflows = self.workflows(row, &config);
+        }
         config
     }
 
@@ -352,7 +363,7 @@ impl Check<'_> {
         None
     }
 
-    fn path(&mut self, text: &Spanned<String>) -> Option<PathBuf> {
+    pub(super) fn path(&mut self, text: &Spanned<String>) -> Option<PathBuf> {
         let path = self.around.expand(text.get_ref());
         if path.is_none() {
             let hint = "Write an absolute path, or one that begins with `~/`.".to_owned();
@@ -487,13 +498,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, HumanRow},
+        super::rows::{AccessRow, BoundsRow, HumanRow, SecretRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 12] = [
+        let tables: [(&str, &[&str]); 14] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -506,6 +517,8 @@ mod tests {
             ("access", keys::of::<AccessRow>()),
             ("bounds", keys::of::<BoundsRow>()),
             ("lord", keys::of::<LordRow>()),
+            ("secret", keys::of::<SecretRow>()),
+            ("workflows", keys::of::<WorkflowsRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

@@ -108,9 +108,37 @@ pub(super) struct BoundsRow {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct SecretRow {
+    pub name: Text,
+    pub env: Text,
+    pub file: Text,
+    pub command: Option<Vec<String>>,
+    pub keyring: Option<KeyringRow>,
+    pub workflows: Option<Vec<Spanned<String>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeyringRow {
+    pub service: String,
+    pub account: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct LordRow {
     pub enabled: Option<bool>,
     pub name: Text,
     pub project: Text,
     pub agent: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WorkflowsRow {
+    pub triggers: Option<Vec<Spanned<String>>>,
+    pub host_steps: Option<Spanned<i64>>,
+    pub project_steps: Option<Spanned<i64>>,
+    pub agent_steps: Option<Spanned<i64>>,
+    pub open_runs: Option<Spanned<i64>>,
 }

@@ -28,7 +28,7 @@ pub enum Mail {
         call: AgentCall,
         answer: oneshot::Sender<Result<AgentReply, AgentRefusal>>,
     },
-    /// Something outside asks for a run; answered like a request.
+    /// Something outside asks for a run, and its proof was checked; answered like a request.
     Hook {
         hook: Hook,
         answer: oneshot::Sender<Result<Reply, Refusal>>,
@@ -87,7 +87,7 @@ impl Hub {
         answered.await.map_err(|_| Refusal::Stopping)?
     }
 
-    /// Begins a run that something outside asks for; returns when it is written down.
+    /// Begins the run that something outside asks for; returns when it is written down.
     pub async fn hook(&self, hook: Hook) -> Result<Reply, Refusal> {
         let (answer, answered) = oneshot::channel();
         self.mailbox.send(Mail::Hook { hook, answer }).await.map_err(|_| Refusal::Stopping)?;

@@ -12,6 +12,7 @@ use vigie_core::{
     decide::{Decision, Event, LookUp, decide, next_deadline},
     id::BridgeName,
     ids::Ids,
+    run::Catalog,
     state::{Facts, JournalEntry, Row, Rules, State},
 };
 
@@ -65,7 +66,7 @@ pub async fn start(
     let flag = broken.clone();
     tasks.start("effects", move |_| effects::run(to_do, hands, flag));
     let ids = Ids::new(seed, clock.now());
-    let worker = Worker { state, ids, store, clock, rules, batches, broken, health };
+    let worker = Worker { state, ids, store, clock, rules, batches, broken, health, catalog: None };
     tasks.start("hub", move |stop| worker.run(mail, stop));
     Ok((hub, healthy))
 }
@@ -80,6 +81,8 @@ struct Worker {
     /// Rung by the effects when a commit failed.
     broken: Arc<Notify>,
     health: watch::Sender<Option<String>>,
+    /// No row holds it, so it is handed over to a state that is read anew.
+    catalog: Option<Catalog>,
 }
 
 impl Worker {
@@ -114,7 +117,10 @@ impl Worker {
 
     async fn mail(&mut self, mail: Mail) {
         match mail {
-            Mail::Event(event) => self.take(event, Waiting::Nobody).await,
+            Mail::Event(event) => {
+                self.keep_catalog(&event);
+                self.take(event, Waiting::Nobody).await;
+            }
             Mail::Noted { bridge, noted, answer } => {
                 self.take(Event::Noted { bridge, noted }, Waiting::Heard(answer)).await;
             }
@@ -248,6 +254,15 @@ impl Worker {
         self.health.send_replace(None);
         info!("the state was read again after a failed commit");
         self.take(Event::Booted, Waiting::Nobody).await;
+        if let Some(catalog) = self.catalog.clone() {
+            self.take(Event::Catalog(catalog), Waiting::Nobody).await;
+        }
+    }
+
+    fn keep_catalog(&mut self, event: &Event) {
+        if let Event::Catalog(catalog) = event {
+            self.catalog = Some(catalog.clone());
+        }
     }
 
     fn admits(&self, bridge: &BridgeName, from: &str, answer: oneshot::Sender<bool>) {
@@ -257,19 +272,20 @@ impl Worker {
 
     /// Whoever can hand it in again hears that it was not taken. What holders and bridges tell is
     /// asked of them anew once all is well.
-    fn while_ill(&self, mail: Mail) {
+    fn while_ill(&mut self, mail: Mail) {
         let reason = || "its disk takes nothing".to_owned();
         match mail {
-            Mail::Event(_) => {}
+            Mail::Event(event) => self.keep_catalog(&event),
+            // Whoever asked may have gone.
+            Mail::Hook { answer, .. } => {
+                drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
+            }
             Mail::Heard { answer, .. } | Mail::Noted { answer, .. } => refuse(answer, reason()),
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             // Whoever asked may have gone.
             Mail::Known { token, answer } => drop(answer.send(self.state.known(&token))),
             Mail::Agent { answer, .. } => {
                 drop(answer.send(Err(Refusal::NotWritten { reason: reason() }.into())));
-            }
-            Mail::Hook { answer, .. } => {
-                drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
             }
             Mail::Request { request, answer } => {
                 let reply = self.state.read(&request.what);

@@ -43,9 +43,8 @@ pub(super) fn put_frozen(db: &Connection, row: &FrozenRow) -> Result<(), StoreEr
 }
 
 pub(super) fn put_line(db: &Connection, line: &RunLogRow) -> Result<(), StoreError> {
-    db.prepare_cached("INSERT INTO run_log (run, seq, body) VALUES (?1, ?2, ?3)")?.execute(
-        params![line.run.to_string(), line.seq, json(&line.entry)],
-    )?;
+    db.prepare_cached("INSERT INTO run_log (run, seq, body) VALUES (?1, ?2, ?3)")?
+        .execute(params![line.run.to_string(), line.seq, json(&line.entry)])?;
     Ok(())
 }
 
@@ -141,11 +140,7 @@ pub(super) fn log(db: &Connection, run: RunId, after: u64) -> Result<Vec<RunLogR
     Ok(all)
 }
 
-fn read<T: DeserializeOwned>(
-    table: &'static str,
-    row: &str,
-    body: &str,
-) -> Result<T, StoreError> {
+fn read<T: DeserializeOwned>(table: &'static str, row: &str, body: &str) -> Result<T, StoreError> {
     serde_json::from_str(body).map_err(|e| StoreError::Row {
         table,
         column: "body",

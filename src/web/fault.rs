@@ -28,6 +28,14 @@ impl Fault {
         self
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn code(&self) -> &'static str {
+        self.code
+    }
+
     pub(super) fn words(&self) -> &str {
         &self.error
     }

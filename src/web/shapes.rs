@@ -1,6 +1,8 @@
 //! What crosses the API, both ways; `docs/api.md` describes it. Kept apart from the core's types,
 //! so that a rename in there changes nothing out here.
 
+mod runs;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt};
@@ -15,6 +17,11 @@ use vigie_core::{
     mail::{Mail, MailState},
     session::{Ended, Life, Role},
     state::{self, ChatRow, ChatState},
+};
+
+pub use runs::{
+    BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,
+    RetryRun, RunShape, StepShape, WorkflowShape,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -393,7 +393,7 @@ pub(crate) static FOREACH: Table = table(
 );
 
 /// Every table, to say where a key that stands in a wrong place belongs.
-pub(crate) static ALL: [&Table; 16] = [
+pub(crate) static ALL: [&Table; 17] = [
     &WORKFLOW,
     &STEP,
     &PARAM,
@@ -409,5 +409,6 @@ pub(crate) static ALL: [&Table; 16] = [
     &SLEEP,
     &APPROVAL,
     &FIELD,
+    &CALL,
     &FOREACH,
 ];

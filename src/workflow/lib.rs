@@ -8,8 +8,10 @@ pub mod language;
 mod nearest;
 pub mod params;
 pub mod parse;
+pub mod plan;
 pub mod problem;
 pub mod run;
+pub mod schema;
 pub mod template;
 pub mod value;
 mod values;
@@ -18,6 +20,7 @@ mod yaml;
 pub use language::Workflow;
 pub use parse::parse;
 pub use problem::{Problem, Problems};
+pub use schema::json_schema;
 
 /// UTC; every wait in here is compared with one that is handed in.
 pub type Timestamp = chrono::DateTime<chrono::Utc>;

@@ -27,33 +27,19 @@ pub enum Given {
 /// A sentence for each value that is missing, unknown or does not fit.
 pub fn typed(
     workflow: &Workflow,
-    given: BTreeMap<String, Given>,
+    mut given: BTreeMap<String, Given>,
 ) -> Result<BTreeMap<ParamName, Value>, Vec<String>> {
     let mut values = BTreeMap::new();
     let mut wrong = Vec::new();
-    let known: BTreeSet<&str> = workflow.params.iter().map(|param| param.name.as_str()).collect();
-    for name in given.keys().filter(|name| !known.contains(name.as_str())) {
-        let name = crate::yaml::shortened(name);
-        wrong.push(match nearest(&name, known.iter().copied()) {
-            Some(near) => format!("there is no param `{name}`; did you mean `{near}`?"),
-            None if known.is_empty() => format!("there is no param `{name}`: it has none"),
-            None => {
-                let names: Vec<_> = known.iter().copied().collect();
-                format!("there is no param `{name}`; its params: {}", names.join(", "))
-            }
-        });
-    }
     for param in &workflow.params {
-        let value = match given.get(param.name.as_str()) {
-            Some(Given::Text(text)) => from_text(param.kind, text),
-            Some(Given::Json(value)) => Ok(value.clone()),
-            None => match &param.default {
-                Some(value) => Ok(value.clone()),
-                None => {
-                    wrong.push(format!("`{}` has no value: {}", param.name, wanted(param)));
-                    continue;
-                }
-            },
+        let value = match (given.remove(param.name.as_str()), &param.default) {
+            (Some(Given::Text(text)), _) => from_text(param.kind, &text),
+            (Some(Given::Json(value)), _) => Ok(value),
+            (None, Some(value)) => Ok(value.clone()),
+            (None, None) => {
+                wrong.push(format!("`{}` has no value: {}", param.name, wanted(param)));
+                continue;
+            }
         };
         match value.and_then(|value| fits(param, &value).map(|()| value)) {
             Ok(value) => {
@@ -62,7 +48,21 @@ pub fn typed(
             Err(why) => wrong.push(format!("`{}`: {why}", param.name)),
         }
     }
+    wrong.extend(given.keys().map(|name| unknown(workflow, name)));
     if wrong.is_empty() { Ok(values) } else { Err(wrong) }
+}
+
+fn unknown(workflow: &Workflow, name: &str) -> String {
+    let known: BTreeSet<&str> = workflow.params.iter().map(|param| param.name.as_str()).collect();
+    let name = crate::yaml::shortened(name);
+    match nearest(&name, known.iter().copied()) {
+        Some(near) => format!("there is no param `{name}`; did you mean `{near}`?"),
+        None if known.is_empty() => format!("there is no param `{name}`: it has none"),
+        None => {
+            let names: Vec<_> = known.into_iter().collect();
+            format!("there is no param `{name}`; its params: {}", names.join(", "))
+        }
+    }
 }
 
 /// What a param takes, in words.
@@ -209,16 +209,19 @@ steps:
             ("zebra", ""),
         ]);
         insta::assert_snapshot!(wrong.unwrap_err(), @r"
-            there is no param `tagret`; did you mean `target`?
-            there is no param `zebra`; its params: count, dry, extra, ratio, target, version
             `target`: it cannot be `prd`; did you mean `prod`?
             `count` has no value: it is a whole number
             `ratio`: `x` is no number
             `dry`: `maybe` is neither `true` nor `false`
             `extra`: `{` is no JSON: EOF while parsing an object at line 1 column 1
             `version`: `1234567` is longer than 6 characters
+            there is no param `tagret`; did you mean `target`?
+            there is no param `zebra`; its params: count, dry, extra, ratio, target, version
             ");
         let wrong = start(&[("count", "6"), ("target", "nowhere")]);
-        insta::assert_snapshot!(wrong.unwrap_err(), @r"");
+        insta::assert_snapshot!(wrong.unwrap_err(), @r"
+            `target`: it cannot be `nowhere`; it is one of staging, prod
+            `count`: 6 is more than 5
+            ");
     }
 }

@@ -56,9 +56,9 @@ impl Kind {
             Self::Minute | Self::Hour | Self::Day => &[],
         };
         let (least, most) = self.range();
-        let named = names.iter().position(|name| text.eq_ignore_ascii_case(name));
+        let by_name = names.iter().position(|name| text.eq_ignore_ascii_case(name));
         let first = u32::from(self == Self::Month);
-        let number = match named {
+        let number = match by_name {
             Some(at) => u32::try_from(at).ok().map(|at| at + first),
             None if text.bytes().all(|c| c.is_ascii_digit()) => text.parse().ok(),
             None => None,

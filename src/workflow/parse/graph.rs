@@ -68,7 +68,7 @@ fn resolve<'a>(reader: &Reader<'a>, scopes: &mut Scopes<'a>, number: usize) {
 
 /// What may have been meant by an id that is none of this list.
 pub(super) fn elsewhere(scopes: &Scopes<'_>, number: usize, id: &str) -> Option<String> {
-    let scope = &scopes.all[number];
+    let scope = scopes.all.get(number)?;
     if scopes.around(number).skip(1).any(|around| around.ids.contains_key(id)) {
         return Some(format!(
             "`{id}` stands outside of this `foreach`, which can need it as a whole"
@@ -135,7 +135,9 @@ fn knots(scope: &Scope<'_>) -> Vec<Vec<usize>> {
             if low[step] == index[step] {
                 let start = stack.iter().rposition(|it| *it == step).unwrap_or(0);
                 let knot = stack.split_off(start);
-                knot.iter().for_each(|it| on_stack[*it] = false);
+                for it in &knot {
+                    on_stack[*it] = false;
+                }
                 if knot.len() > 1 || scope.steps[step].before.contains(&step) {
                     knots.push(knot);
                 }

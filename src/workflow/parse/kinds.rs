@@ -40,7 +40,7 @@ pub(super) fn kind<'a>(
     let step = at.step?;
     scopes.all[at.scope].steps[step].gives = gives(kind, node);
     match kind {
-        "shell" => script(reader, node, at).map(Kind::Shell),
+        "shell" => script(reader, node).map(Kind::Shell),
         "claude" => claude(reader, scopes, node, at).map(Kind::Claude),
         "http" => http(reader, node, at).map(Kind::Http),
         "javascript" => javascript(reader, node, at).map(Kind::Javascript),
@@ -74,10 +74,10 @@ fn gives<'a>(kind: &str, node: &'a Node) -> Option<Vec<&'a str>> {
     }
 }
 
-fn script<'a>(reader: &Reader<'a>, node: &'a Node, at: At) -> Option<Shell> {
+fn script<'a>(reader: &Reader<'a>, node: &'a Node) -> Option<Shell> {
     let sh = || SH.map(str::to_owned).to_vec();
     let checked = |node: &'a Node| {
-        shell::no_templates(reader, node, at);
+        shell::no_templates(reader, node);
         let text = reader.text_of(node, "shell")?;
         if text.trim().is_empty() {
             reader.error(node.span, "the script is empty");
@@ -201,7 +201,7 @@ fn http<'a>(reader: &Reader<'a>, node: &'a Node, at: At) -> Option<Http> {
     {
         reader.error(node.span, "a URL starts with `https://` or `http://`");
     }
-    for (key, _) in reader.entries_of(&fields, "extract") {
+    for (key, _) in Reader::entries_of(&fields, "extract") {
         if GIVEN.contains(&key.text.as_str()) {
             let what = format!("`{}` is what every step gives", key.text);
             reader.hinted(key.span, what, "call it otherwise");
@@ -264,15 +264,7 @@ fn statuses<'a>(reader: &Reader<'a>, fields: &Fields<'a>) -> Vec<u16> {
 fn javascript<'a>(reader: &Reader<'a>, node: &'a Node, at: At) -> Option<Javascript> {
     let code = |node: &'a Node| {
         let code = reader.text_of(node, "javascript")?;
-        let template = ["steps.", "params.", "secrets."].iter().find_map(|root| {
-            ["{{ ", "{{"].iter().find_map(|open| code.find(&format!("{open}{root}")))
-        });
-        if let Some(start) = template {
-            let end = code[start..].find("}}").map_or(start + 2, |end| start + end + 2);
-            let hint = "pass it by `input: {x: steps.a.text}` and read `input.x`";
-            let span = reader.inside(node, &(start..end));
-            reader.hinted(span, "nothing is filled into code", hint);
-        }
+        shell::no_templates_in_code(reader, node);
         Some(code.to_owned())
     };
     if !matches!(node.value, Value::Map(_)) {

@@ -108,6 +108,10 @@ impl<'a> Reader<'a> {
         self.problems.borrow().len() > MOST_PROBLEMS
     }
 
+    pub(super) fn has_errors(&self) -> bool {
+        self.problems.borrow().iter().any(|problem| problem.severity == Severity::Error)
+    }
+
     /// The map with its keys, once what is unknown, missing or no map has been said.
     pub(super) fn fields(&self, node: &'a Node, table: &'static Table) -> Option<Fields<'a>> {
         let Value::Map(pairs) = &node.value else {
@@ -132,7 +136,8 @@ impl<'a> Reader<'a> {
             if !pairs.iter().any(|(there, _)| there.text == key.name) {
                 // The whole map is meant, and pointing at its first key says that best.
                 let span = pairs.first().map_or(node.span, |(key, _)| key.span);
-                self.hinted(span, format!("{} needs the key `{}`", table.of, key.name), key.what);
+                let hint = key.what.trim_end_matches('.');
+                self.hinted(span, format!("{} needs the key `{}`", table.of, key.name), hint);
             }
         }
         Some(Fields { span: node.span, table, pairs })
@@ -156,7 +161,6 @@ impl<'a> Reader<'a> {
 
     /// The entries of a map, if it is one.
     pub(super) fn entries_of(
-        &self,
         fields: &Fields<'a>,
         name: &'static str,
     ) -> &'a [(crate::yaml::Key, Node)] {
@@ -167,7 +171,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The items of a list, if it is one.
-    pub(super) fn items_of(&self, fields: &Fields<'a>, name: &'static str) -> &'a [Node] {
+    pub(super) fn items_of(fields: &Fields<'a>, name: &'static str) -> &'a [Node] {
         match fields.get(name) {
             Some(Node { value: Value::List(items), .. }) => items,
             Some(_) | None => &[],

@@ -280,8 +280,9 @@ impl<'a> Check<'_, 'a> {
             let what = format!("`{step}` reads `{id}` and does not need it");
             self.reader.hinted(span, what, format!("add `{id}` to `needs` of `{step}`"));
         }
-        self.given(used, reference, seen, &reference.path[1..]);
-        self.may_be_nothing(used, reference, seen, span);
+        if self.given(used, reference, seen, &reference.path[1..]) {
+            self.may_be_nothing(used, reference, seen, span);
+        }
         None
     }
 
@@ -309,16 +310,23 @@ impl<'a> Check<'_, 'a> {
         None
     }
 
-    /// Whether a step gives what is read of it.
-    fn given(&self, used: &Use<'a>, reference: &Reference, seen: &Seen<'a>, path: &[String]) {
-        let Some(part) = path.first() else { return };
-        let Some(own) = &seen.gives else { return };
+    /// Whether a step gives what is read of it; says so if not.
+    fn given(
+        &self,
+        used: &Use<'a>,
+        reference: &Reference,
+        seen: &Seen<'a>,
+        path: &[String],
+    ) -> bool {
+        let Some(part) = path.first() else { return true };
+        let Some(own) = &seen.gives else { return true };
         if GIVEN.contains(&part.as_str()) || own.iter().any(|given| given == part) {
-            return;
+            return true;
         }
         let what = format!("a step with `{}` gives no `{}`", seen.kind, shortened(part));
         let known = own.iter().copied().chain(GIVEN);
         self.reader.hinted(self.span(used, reference), what, meant(part, known));
+        false
     }
 
     /// Warns where a step may be left out and nobody thought of it.
@@ -338,15 +346,19 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
+    /// Only where everything could be read: what is wrong may be what reads it.
     fn unread(&self, fields: &Fields<'a>) {
-        for (key, _) in self.reader.entries_of(fields, "params") {
+        if self.reader.has_errors() {
+            return;
+        }
+        for (key, _) in Reader::entries_of(fields, "params") {
             let read = self.read_params.as_ref().is_none_or(|read| read.contains(&key.text));
             if !read {
                 let what = format!("nothing reads the param `{}`", shortened(&key.text));
                 self.reader.problem(Severity::Warning, key.span, what, None);
             }
         }
-        for node in self.reader.items_of(fields, "secrets") {
+        for node in Reader::items_of(fields, "secrets") {
             let name = scalar(node);
             if !self.read_secrets.contains(name) {
                 let what = format!("nothing uses the secret `{}`", shortened(name));

@@ -1,23 +1,20 @@
 //! Scripts are run as they are written: what is filled into one could be run, and an agent or the
 //! network may have written it.
 
-use super::{
-    reader::{Reader, scalar},
-    uses::At,
-};
+use super::reader::{Reader, scalar};
 use crate::yaml::Node;
 
 /// What templates read, by their first word.
 const ROOTS: [&str; 8] = ["params", "steps", "run", "secrets", "env", "output", "item", "index"];
 
 /// Refuses what looks like a template. `{{.Names}}` of other programs stays what it is.
-pub(super) fn no_templates<'a>(reader: &Reader<'a>, node: &'a Node, at: At) {
+pub(super) fn no_templates<'a>(reader: &Reader<'a>, node: &'a Node) {
     let text = scalar(node);
     for (start, opening) in openings(text) {
         let inner = text[start + opening.len()..].trim_start_matches(['-', '+']).trim_start();
         let word = inner.bytes().take_while(|c| c.is_ascii_alphanumeric() || *c == b'_').count();
         let (root, rest) = inner.split_at(word);
-        let item = reader.items.borrow().iter().any(|item| *item == root);
+        let item = reader.items.borrow().contains(&root);
         if !item && !ROOTS.contains(&root) {
             continue;
         }
@@ -47,7 +44,23 @@ pub(super) fn no_templates<'a>(reader: &Reader<'a>, node: &'a Node, at: At) {
         );
         reader.hinted(span, what, hint);
     }
-    let _ = at;
+}
+
+/// The same for code, where `${…}` is its own way to fill in its own values.
+pub(super) fn no_templates_in_code<'a>(reader: &Reader<'a>, node: &'a Node) {
+    let text = scalar(node);
+    for (start, _) in text.match_indices("{{") {
+        let inner = text[start + 2..].trim_start();
+        if !["steps.", "params.", "secrets."].iter().any(|root| inner.starts_with(root)) {
+            continue;
+        }
+        let end = text[start..].find("}}").map_or(start + 2, |end| start + end + 2);
+        let words = text[start..end].trim_matches(['{', '}', ' ']).replace(['\n', '\r'], " ");
+        let name = variable(&words).to_lowercase();
+        let span = reader.inside(node, &(start..end));
+        let hint = format!("pass it by `input: {{{name}: '{words}'}}` and read `input.{name}`");
+        reader.hinted(span, "nothing is filled into code", hint);
+    }
 }
 
 fn openings(text: &str) -> impl Iterator<Item = (usize, &'static str)> {
@@ -62,8 +75,7 @@ fn variable(words: &str) -> String {
         .filter(|part| !part.is_empty())
         .collect();
     let part = match parts[..] {
-        [_, part, ..] => part,
-        [part] => part,
+        [_, part, ..] | [part] => part,
         [] => "VALUE",
     };
     part.to_uppercase().replace('-', "_")

@@ -277,7 +277,7 @@ fn expect<'a>(reader: &Reader<'a>, fields: &Fields<'a>, at: At) -> Expect {
     let that = reader.texts(&inner, "that").unwrap_or_default();
     let run = reader.text(&inner, "run");
     if let Some(node) = inner.get("run") {
-        shell::no_templates(reader, node, at);
+        shell::no_templates(reader, node);
     }
     Expect {
         changed_only: inner.get("changed_only").map(|_| patterns("changed_only")),

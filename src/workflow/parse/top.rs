@@ -122,7 +122,9 @@ fn param<'a>(reader: &Reader<'a>, name: ParamName, node: &'a Node) -> Option<Par
         }
     };
     param.choices = choices;
-    param.default = fields.get("default").and_then(|node| value(reader, &param, node));
+    // One that does not fit was told, and is not missing as well.
+    let default = |node| value(reader, &param, node).unwrap_or(serde_json::Value::Null);
+    param.default = fields.get("default").map(default);
     Some(param)
 }
 

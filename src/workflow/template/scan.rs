@@ -217,7 +217,6 @@ fn find(source: &str, tags: &[Tag], read: &HashSet<String>) -> Result<Vec<Refere
             match role(&tokens, at) {
                 Role::Filter => known_filter(word, range)?,
                 Role::Test => known_test(word, range)?,
-                Role::Name => {}
                 Role::Value if read.contains::<str>(word) => {
                     let (reference, next) = reference(&tokens, at);
                     let trims =
@@ -229,7 +228,7 @@ fn find(source: &str, tags: &[Tag], read: &HashSet<String>) -> Result<Vec<Refere
                     at = next;
                     continue;
                 }
-                Role::Value => {}
+                Role::Name | Role::Value => {}
             }
             at += 1;
         }

@@ -5,9 +5,6 @@ mod json;
 mod read;
 mod tree;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use json::{JsonError, json};
 pub(crate) use read::read;
-pub(crate) use tree::{Key, Node, Span, Value, shortened};
+pub(crate) use tree::{Key, Node, Span, Value, is_hidden, shortened};

@@ -84,7 +84,7 @@ struct Open {
 
 enum OpenKind {
     List(Vec<Node>),
-    Map(OpenMap),
+    Map(Box<OpenMap>),
 }
 
 #[derive(Default)]
@@ -136,7 +136,7 @@ impl Reader {
             }
             Event::MappingStart(anchor, tag) => {
                 self.no_tag(tag.is_some(), span);
-                self.begin(span, anchor, OpenKind::Map(OpenMap::default()))
+                self.begin(span, anchor, OpenKind::Map(Box::default()))
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
         }
@@ -164,7 +164,7 @@ impl Reader {
             OpenKind::List(items) => Value::List(items),
             OpenKind::Map(mut map) => {
                 if let Some((span, source)) = map.merged.take() {
-                    self.merge(&mut map, span, source)?;
+                    self.merge(&mut map, span, source);
                 }
                 Value::Map(map.pairs)
             }
@@ -251,7 +251,7 @@ impl Reader {
     }
 
     /// As YAML 1.1 merges: the map's own keys win, then those of the first map of a list.
-    fn merge(&mut self, map: &mut OpenMap, span: Span, source: Node) -> Result<(), Fault> {
+    fn merge(&mut self, map: &mut OpenMap, span: Span, source: Node) {
         let sources = match source.value {
             Value::Map(_) => vec![source],
             Value::List(items) => items,
@@ -259,7 +259,7 @@ impl Reader {
                 let what =
                     format!("`<<` takes over a map or a list of maps, not {}", source.what());
                 self.faults.push(Fault { span, what, hint: None });
-                return Ok(());
+                return;
             }
         };
         for source in sources {
@@ -276,7 +276,6 @@ impl Reader {
                 }
             }
         }
-        Ok(())
     }
 }
 

@@ -113,6 +113,6 @@ pub(crate) fn shortened(text: &str) -> String {
 
 /// Characters that turn the direction of a text around or have no width: they make one text look
 /// like another.
-fn is_hidden(c: char) -> bool {
+pub(crate) fn is_hidden(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}' | '\u{61c}')
 }
