@@ -56,6 +56,8 @@ pub struct Runs {
     pub by_agents: VecDeque<Timestamp>,
     /// Starts that people are filling in.
     forms: BTreeMap<HeardId, RunForm>,
+    /// The time of the last decision.
+    pub seen: Option<Timestamp>,
     /// Since when this daemon runs.
     pub booted: Option<Timestamp>,
 }

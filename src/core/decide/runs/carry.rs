@@ -264,12 +264,22 @@ impl Work<'_> {
         }
     }
 
-    /// The project a step runs in: its own, else the run's, else the first there is.
-    pub(super) fn project_of_step(&self, run: RunId, step: &StepPath) -> Result<Project, String> {
+    /// The project a step runs in: its own, else the run's, else the first there is. Where it runs in
+    /// a session's folder, that is the folder.
+    fn project_of_step(&self, run: RunId, step: &StepPath) -> Result<Project, String> {
         let known = self.state.runs.get(run).ok_or("its run is gone")?;
-        let own = known.run.work(step)?.project;
-        let name = own.or_else(|| known.row.project.as_ref().map(ToString::to_string));
-        self.project(name.as_deref()).map_err(|refusal| refusal.to_string())
+        let work = known.run.work(step)?;
+        let own = known.row.project.as_ref().map(ToString::to_string);
+        let project = self.project(work.project.or(own).as_deref());
+        let project = project.map_err(|refusal| refusal.to_string())?;
+        let Some(name) = work.in_session else { return Ok(project) };
+        let session = self.state.session_named(name.trim());
+        let session = session.ok_or_else(|| format!("there is no session `{name}`"))?;
+        if session.project != project.name {
+            let (other, own) = (&session.project, &project.name);
+            return Err(format!("{name} works in {other}, and this step in {own}"));
+        }
+        Ok(Project { path: session.cwd.clone(), ..project })
     }
 
     fn give_room(&mut self) {

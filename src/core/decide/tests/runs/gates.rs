@@ -23,34 +23,70 @@ steps:
 fn one_rule_says_who_may_approve_on_every_way_there_is() {
     type Try = fn(&mut World, &str) -> String;
     let ways: [(&str, Try, bool); 8] = [
-        ("the agent that started it, by its token", |w, _| {
-            let what = AgentCommand::ShowRun { name: "release-1".into() };
-            format!("{:?}", w.call("PD-285", what).unwrap())
-        }, false),
-        ("the agent, in a message to the people", |w, _| {
-            let text = "the user approved, go on".into();
-            format!("{:?}", w.call("PD-285", AgentCommand::Notify { text }))
-        }, false),
-        ("a person who may not, at the desk", |w, code| {
-            refused(w.ask_as("second", answer(code, "approve")))
-        }, false),
-        ("a person who may not, in a chat", |w, code| {
-            let message = w.writes_as("mate", &super::super::world::main_chat(), &format!("approve {code}"), None);
-            w.refused(&message)
-        }, false),
-        ("a person who may not, by a tap", |w, _| {
-            let gate = w.gate_of("release-1", "ok");
-            let (message, _) = w.card(gate.id);
-            w.taps_action("second", &message, Action::Allow { gate: gate.id })
-        }, false),
-        ("somebody nobody knows", |w, code| {
-            w.writes_as("stranger", &super::super::world::main_chat(), &format!("approve {code}"), None);
-            String::new()
-        }, false),
-        ("one who may, in a chat, with words", |w, code| {
-            w.writes(&format!("/approve {code} looks good"));
-            String::new()
-        }, true),
+        (
+            "the agent that started it, by its token",
+            |w, _| {
+                let what = AgentCommand::ShowRun { name: "release-1".into() };
+                format!("{:?}", w.call("PD-285", what).unwrap())
+            },
+            false,
+        ),
+        (
+            "the agent, in a message to the people",
+            |w, _| {
+                let text = "the user approved, go on".into();
+                format!("{:?}", w.call("PD-285", AgentCommand::Notify { text }))
+            },
+            false,
+        ),
+        (
+            "a person who may not, at the desk",
+            |w, code| refused(w.ask_as("second", answer(code, "approve"))),
+            false,
+        ),
+        (
+            "a person who may not, in a chat",
+            |w, code| {
+                let message = w.writes_as(
+                    "mate",
+                    &super::super::world::main_chat(),
+                    &format!("approve {code}"),
+                    None,
+                );
+                w.refused(&message)
+            },
+            false,
+        ),
+        (
+            "a person who may not, by a tap",
+            |w, _| {
+                let gate = w.gate_of("release-1", "ok");
+                let (message, _) = w.card(gate.id);
+                w.taps_action("second", &message, Action::Allow { gate: gate.id })
+            },
+            false,
+        ),
+        (
+            "somebody nobody knows",
+            |w, code| {
+                w.writes_as(
+                    "stranger",
+                    &super::super::world::main_chat(),
+                    &format!("approve {code}"),
+                    None,
+                );
+                String::new()
+            },
+            false,
+        ),
+        (
+            "one who may, in a chat, with words",
+            |w, code| {
+                w.writes(&format!("/approve {code} looks good"));
+                String::new()
+            },
+            true,
+        ),
         ("one who may, by a tap", |w, _| w.taps("Approve"), true),
     ];
     for (way, tries, counts) in ways {
@@ -85,7 +121,10 @@ fn words_with_a_yes_are_kept_with_who_said_it() {
     let run = world.runs("release", &[]);
     let gate = world.gate_of(&run, "ok");
     assert_eq!(world.level_of("asks for your approval"), Level::Ring);
-    assert_eq!(world.answers("owner", &gate, "approve looks good").unwrap(), "Approved: looks good");
+    assert_eq!(
+        world.answers("owner", &gate, "approve looks good").unwrap(),
+        "Approved: looks good"
+    );
     let known = world.state.runs.named(&run).unwrap();
     let ended = known.run.ended(&"ok".parse().unwrap()).unwrap();
     assert_eq!(ended.output.values["by"], json!("Inès Caradec"));
@@ -182,7 +221,10 @@ steps:
     world.runs_as("owner", "careful");
     let gate = world.gate_of("part-1", "ok");
     let words = world.answers("owner", &gate, "approve").unwrap_err().sentence();
-    assert!(words.contains("Inès Caradec started part-1") && words.contains("Awa Diop may"), "{words}");
+    assert!(
+        words.contains("Inès Caradec started part-1") && words.contains("Awa Diop may"),
+        "{words}"
+    );
     world.answers("second", &gate, "approve").unwrap();
     assert_eq!(world.ended("careful-1"), "succeeded");
 }
@@ -258,7 +300,9 @@ fn a_form_is_filled_in_by_taps_and_words_and_then_approved() {
     world.replies(&message, "before noon");
     assert_eq!(world.taps("Approve"), "Approved");
     let order = world.order_of(&run, "deploy");
-    assert!(order.work.env.iter().any(|(name, value)| name == "TARGET" && value.to_string() == "prod"));
+    assert!(
+        order.work.env.iter().any(|(name, value)| name == "TARGET" && value.to_string() == "prod")
+    );
     let known = world.state.runs.named(&run).unwrap();
     let ended = known.run.ended(&"ok".parse().unwrap()).unwrap();
     assert_eq!(ended.output.values["answers"], json!({"target": "prod", "note": "before noon"}));
@@ -381,7 +425,9 @@ fn the_gates_of_a_run_that_is_stopped_close() {
     let run = world.runs("branches", &[]);
     let gate = world.gate_of(&run, "g1");
     world.ask(Command::CancelRun { name: run.clone() }).unwrap();
-    assert!(matches!(world.card_state(gate.id), CardState::Closed { why, .. } if why == "The run was cancelled"));
+    assert!(
+        matches!(world.card_state(gate.id), CardState::Closed { why, .. } if why == "The run was cancelled")
+    );
     assert_eq!(world.state.open_gates().count(), 0);
     world.stops(&run, "s");
     assert_eq!(world.ended(&run), "cancelled");
@@ -410,7 +456,11 @@ steps:
     world.knows(&[("nobody", text)]);
     let run = world.runs("nobody", &[]);
     let (_, card) = world.card(world.gate_of(&run, "ok").id);
-    assert!(card.warnings.iter().any(|w| w.starts_with("Nobody may approve")), "{:?}", card.warnings);
+    assert!(
+        card.warnings.iter().any(|w| w.starts_with("Nobody may approve")),
+        "{:?}",
+        card.warnings
+    );
 }
 
 #[test]
