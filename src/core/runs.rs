@@ -320,7 +320,7 @@ impl Runs {
                 self.end_work(run, &step);
                 let with = With::Runner { project, needs };
                 self.begin_work(run, step.clone(), AtWork { attempt, with, until });
-                return Some((run, step, attempt, how));
+                return Some((run, step, attempt, *how));
             }
             at += 1;
         }

@@ -50,8 +50,8 @@ enum Begin {
     GoOn,
 }
 
-fn act(what: &What) -> Option<Act> {
-    Some(match what {
+fn act(what: &What) -> Act {
+    match what {
         What::Began { step, attempt } => {
             Act::Begin { step: step.clone(), attempt: *attempt, how: Begin::Anew }
         }
@@ -67,7 +67,7 @@ fn act(what: &What) -> Option<Act> {
         What::Reset { .. } => Act::Reopen,
         What::Stopping { .. } => Act::StopSome,
         What::Finished { status, why } => Act::Finish { status: *status, why: why.clone() },
-    })
+    }
 }
 
 impl Work<'_> {
@@ -108,7 +108,7 @@ impl Work<'_> {
         let Some(mut seq) = self.state.runs.get(run).map(|known| known.seq) else { return };
         let mut acts = Vec::new();
         for entry in entries {
-            acts.extend(act(&entry.what));
+            acts.push(act(&entry.what));
             seq += 1;
             self.put(Row::RunLog(RunLogRow { run, seq, entry }));
         }
@@ -133,7 +133,7 @@ impl Work<'_> {
                 self.reopen(run);
                 self.stop_what_is_to_stop(run);
             }
-            Act::Finish { status, why } => self.finish_run(run, status, why),
+            Act::Finish { status, why } => self.finish_run(run, status, &why),
         }
     }
 
@@ -157,7 +157,8 @@ impl Work<'_> {
                 break;
             }
             // Room on this machine is looked after where a step is handed to the runner.
-            let entries = known.run.next(usize::MAX, self.now);
+            let mut entries = known.run.next(usize::MAX, self.now);
+            entries.truncate(*left); // the rest comes again
             if entries.is_empty() {
                 break;
             }
@@ -257,7 +258,7 @@ impl Work<'_> {
     fn hold_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow, needs: Needs) {
         match self.project_of_step(run, &step) {
             Ok(project) => {
-                let with = With::Held { project: project.name, needs, how };
+                let with = With::Held { project: project.name, needs, how: Box::new(how) };
                 self.state.runs.begin_work(run, step, AtWork { attempt, with, until: None });
             }
             Err(why) => self.tell_ended(run, &step, attempt, Outcome::Failed { why }),

@@ -64,7 +64,7 @@ fn a_turn_that_comes_to_nothing_fails_the_step_or_leaves_it_in_doubt() {
                 w.report(
                     "PD-9",
                     AgentEvent::Exited { how: ExitStatus::Signal { signal: 9 }, last: vec![] },
-                )
+                );
             },
             "failed",
         ),
