@@ -4,9 +4,11 @@
 //! folder says (`place`): a daemon that comes later reads the same there as the one that began it.
 
 mod attempt;
+pub mod javascript;
 pub mod keep;
 mod place;
 mod prepare;
+mod private_net;
 mod secrets;
 mod task;
 mod tidy;

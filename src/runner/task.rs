@@ -41,7 +41,7 @@ pub(super) enum Kind {
     Javascript { code: String, input: serde_json::Value, memory: u64 },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Claude {
     pub program: PathBuf,
     pub prompt: String,
@@ -54,7 +54,7 @@ pub(super) struct Claude {
     pub max_turns: Option<u32>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Talk {
     New {
@@ -72,7 +72,7 @@ pub(super) enum Talk {
     },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Http {
     pub method: String,
     pub url: String,

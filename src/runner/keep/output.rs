@@ -90,6 +90,14 @@ pub(super) fn last_line(path: &Path) -> Option<String> {
     Some(line.trim_end_matches('.').to_owned())
 }
 
+/// The first line that says something.
+pub(super) fn first_line(path: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(TAIL).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head);
+    head.lines().map(plain).find(|line| !line.is_empty())
+}
+
 /// One line without colours and other things that are not to be read.
 fn plain(line: &str) -> String {
     let mut out = String::new();

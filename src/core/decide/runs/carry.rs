@@ -299,6 +299,17 @@ impl Work<'_> {
         let Ok(project) = self.project_of_step(run, &step) else { return };
         let Some(known) = self.state.runs.get(run) else { return };
         let Ok(work) = known.run.work(&step) else { return };
+        let folder = match &work.in_session {
+            None => project.path,
+            Some(session) => match self.state.session_named(session) {
+                Some(session) => session.cwd.clone(),
+                None => {
+                    let why = format!("there is no session {session} whose folder it could run in");
+                    self.state.runs.end_work(run, &step);
+                    return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
+                }
+            },
+        };
         let order = StepOrder {
             run,
             name: known.row.name(),
@@ -306,7 +317,7 @@ impl Work<'_> {
             attempt,
             how,
             work,
-            folder: project.path,
+            folder,
             project: project.name,
             workflow: known.row.workflow.clone(),
         };
