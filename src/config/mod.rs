@@ -195,7 +195,10 @@ pub enum SecretFrom {
     /// What it prints.
     Command(Vec<String>),
     /// The system's own.
-    Keyring { service: String, account: String },
+    Keyring {
+        service: String,
+        account: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,9 @@ impl Check<'_> {
             let Some(name) = self.needed(&span, "[[secret]]", "name", row.name) else { continue };
             let hint = "Use letters, digits, `_` and `-`, a letter first, such as DEPLOY_TOKEN.";
             let read = |text: &str| text.parse::<SecretName>().ok();
-            let Some(parsed) = self.read(&name, read, "no name of a secret", hint) else { continue };
+            let Some(parsed) = self.read(&name, read, "no name of a secret", hint) else {
+                continue;
+            };
             if secrets.iter().any(|secret| secret.name == parsed) {
                 self.add(name.span(), format!("`{parsed}` is there twice"), None);
             }

@@ -124,10 +124,11 @@ impl Attempt {
             }),
             StepHow::Begin | StepHow::Adopt => None,
         };
+        let first = place::folder(&self.ground.data, self.run, &self.step, self.attempt, 0);
         let prepared = tokio::select! {
             () = self.leave.cancelled() => return None,
             () = self.cancel.cancelled() => return Some(Ok(())),
-            prepared = prepare::task(&self.ground, order, talk) => prepared,
+            prepared = prepare::task(&self.ground, order, talk, first) => prepared,
         };
         let started = prepared.and_then(|task| {
             let task = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
@@ -255,7 +256,12 @@ fn start(binary: &Path, folder: &Path) -> io::Result<Child> {
 /// Written first and signalled then: the process looks for the file once it can be signalled.
 fn tell_to_stop(folder: &Path) -> io::Result<()> {
     place::make(folder)?;
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(folder.join(STOP))?;
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(folder.join(STOP))?;
     if let Some(pid) = place::holder(folder) {
         kill(tree::as_pid(pid), Signal::SIGUSR1)?;
     }

@@ -29,6 +29,8 @@ pub(super) const FAILED: &str = "failed";
 pub(super) const OUT: &str = "out";
 /// What it complained about.
 pub(super) const ERR: &str = "err";
+/// What was in its project's folder before it began, where that is measured.
+pub(super) const BEFORE: &str = "before.json";
 /// Files that it left, by the names its step gives them.
 pub(super) const FILES: &str = "files";
 
@@ -73,7 +75,8 @@ pub(super) fn latest(
     step: &StepPath,
     attempt: u32,
 ) -> Option<(PathBuf, u32)> {
-    let all = (0..=MOST_ANSWERS).map(|answers| (folder(data, run, step, attempt, answers), answers));
+    let all =
+        (0..=MOST_ANSWERS).map(|answers| (folder(data, run, step, attempt, answers), answers));
     all.take_while(|(folder, _)| folder.is_dir()).last()
 }
 

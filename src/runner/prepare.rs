@@ -8,10 +8,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use vigie_core::{
-    id::RunId,
-    run::StepOrder,
-};
+use vigie_core::{id::RunId, run::StepOrder};
 use vigie_workflow::{
     run::{ClaudeWork, HttpWork, Work, WorkKind},
     value::{Piece, Sealed, SecretName, StepPath},
@@ -83,6 +80,7 @@ pub(super) async fn task(
     ground: &Ground,
     order: &StepOrder,
     talk: Option<Talk>,
+    first: PathBuf,
 ) -> Result<Task, String> {
     let (work, config) = (&order.work, &*ground.config);
     let (project, cwd) = folders(&order.folder, &work.cwd)?;
@@ -138,6 +136,7 @@ pub(super) async fn task(
         output: work.output,
         files: work.files.clone(),
         measure: work.measure || read_only,
+        first,
         unchanged: read_only && !enforced,
         check: work.check.clone(),
         key: work.key.clone(),

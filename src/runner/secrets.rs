@@ -7,11 +7,7 @@ use std::{
     process::Stdio,
     time::Duration,
 };
-use tokio::{
-    io::AsyncReadExt as _,
-    process::Command,
-    time::timeout,
-};
+use tokio::{io::AsyncReadExt as _, process::Command, time::timeout};
 use vigie_workflow::value::SecretName;
 
 use super::keep::SHORTEST_SECRET;
@@ -63,9 +59,9 @@ async fn read(from: &SecretFrom) -> Result<String, String> {
     match from {
         SecretFrom::Env(variable) => std::env::var(variable)
             .map_err(|_| format!("the variable {variable} is not set where Vigie runs")),
-        SecretFrom::File(path) => file(path).await.map_err(|error| {
-            format!("{} does not read: {error}", path.display())
-        }),
+        SecretFrom::File(path) => {
+            file(path).await.map_err(|error| format!("{} does not read: {error}", path.display()))
+        }
         SecretFrom::Command(words) => command(words).await,
         SecretFrom::Keyring { service, account } => command(&keyring(service, account)).await,
     }
@@ -140,7 +136,10 @@ mod tests {
     #[tokio::test]
     async fn only_named_workflows_have_a_secret() {
         let value = || says("echo correct-horse");
-        assert_eq!(opened(secret(value(), &["release"]), "release").await.unwrap(), "correct-horse");
+        assert_eq!(
+            opened(secret(value(), &["release"]), "release").await.unwrap(),
+            "correct-horse"
+        );
         assert_eq!(opened(secret(value(), &["*"]), "release").await.unwrap(), "correct-horse");
         for (allowed, workflow) in [(&[][..], "release"), (&["*"][..], "api/release")] {
             let why = opened(secret(value(), allowed), workflow).await.unwrap_err();
@@ -155,16 +154,23 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("token");
         std::fs::write(&path, "correct-horse\r\n").unwrap();
-        assert_eq!(opened(secret(SecretFrom::File(path), &["*"]), "a").await.unwrap(), "correct-horse");
+        assert_eq!(
+            opened(secret(SecretFrom::File(path), &["*"]), "a").await.unwrap(),
+            "correct-horse"
+        );
         let path = std::env::var("PATH").unwrap();
-        assert_eq!(opened(secret(SecretFrom::Env("PATH".into()), &["*"]), "a").await.unwrap(), path);
+        assert_eq!(
+            opened(secret(SecretFrom::Env("PATH".into()), &["*"]), "a").await.unwrap(),
+            path
+        );
     }
 
     #[tokio::test]
     async fn what_cannot_be_masked_or_read_is_refused_without_its_value() {
         let why = opened(secret(says("printf short"), &["*"]), "a").await.unwrap_err();
         assert!(why.contains("shorter than 8") && !why.contains("short "), "{why}");
-        let why = opened(secret(says("echo correct-horse; exit 3"), &["*"]), "a").await.unwrap_err();
+        let why =
+            opened(secret(says("echo correct-horse; exit 3"), &["*"]), "a").await.unwrap_err();
         assert!(why.contains("exit status: 3") && !why.contains("horse"), "{why}");
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Task {
     pub output: OutputForm,
     pub files: Vec<(String, String)>,
     pub measure: bool,
+    /// Where the attempt began, before all answers of people: what it changed is told from there.
+    pub first: PathBuf,
     /// What is measured may not have changed, and nothing else sees to that.
     pub unchanged: bool,
     pub check: Option<String>,

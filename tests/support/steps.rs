@@ -66,9 +66,8 @@ impl Yard {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("token");
         fs::write(&file, format!("{value}\n")).unwrap();
-        let more = format!(
-            "[[secret]]\nname = \"TOKEN\"\nfile = {file:?}\nworkflows = [\"release\"]\n"
-        );
+        let more =
+            format!("[[secret]]\nname = \"TOKEN\"\nfile = {file:?}\nworkflows = [\"release\"]\n");
         Self::at(Arc::new(home), &more).await
     }
 
@@ -76,7 +75,7 @@ impl Yard {
         Self::at(Arc::new(tempfile::tempdir().unwrap()), more).await
     }
 
-    async fn at(home: Arc<TempDir>, more: &str) -> Self {
+    pub(crate) async fn at(home: Arc<TempDir>, more: &str) -> Self {
         let root = fs::canonicalize(home.path()).unwrap();
         fs::create_dir_all(root.join("data")).unwrap();
         fs::create_dir_all(root.join("quay")).unwrap();
@@ -235,12 +234,19 @@ impl Yard {
     }
 
     fn marked(&self) -> Vec<String> {
+        each_process(|process| self.marks(process).then(|| command_line(process)))
+    }
+
+    /// What runs of its steps right now.
+    pub(crate) fn marked_pids(&self) -> Vec<u32> {
+        let pid = |process: &Path| process.file_name()?.to_str()?.parse().ok();
+        each_process(|process| pid(process).filter(|_| self.marks(process)))
+    }
+
+    fn marks(&self, process: &Path) -> bool {
         let mark = format!("VIGIE_RUN={}", self.run);
-        each_process(|process| {
-            let env = fs::read(process.join("environ")).unwrap_or_default();
-            let ours = env.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
-            ours.then(|| command_line(process))
-        })
+        let env = fs::read(process.join("environ")).unwrap_or_default();
+        env.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
     }
 
     /// The most memory, besides the program's own file, of a process that carries out a step of this
@@ -303,11 +309,7 @@ pub(crate) fn work(what: WorkKind) -> Work {
 }
 
 pub(crate) fn shell(script: &str) -> Work {
-    work(WorkKind::Shell(ShellWork {
-        script: script.into(),
-        shell: Vec::new(),
-        read_only: false,
-    }))
+    work(WorkKind::Shell(ShellWork { script: script.into(), shell: Vec::new(), read_only: false }))
 }
 
 pub(crate) fn done(ended: Ended) -> Ended {

@@ -171,7 +171,10 @@ mod tests {
             }
         };
         assert_eq!(words(""), "exit code 3");
-        assert_eq!(words("a\n\u{1b}[31merror\u{1b}[0m: no such file.\n\n \n"), "exit code 3: error: no such file");
+        assert_eq!(
+            words("a\n\u{1b}[31merror\u{1b}[0m: no such file.\n\n \n"),
+            "exit code 3: error: no such file"
+        );
         assert!(words(&"x".repeat(9000)).chars().count() < LONGEST_LINE + 20);
     }
 }

@@ -108,7 +108,9 @@ impl Keeper {
             .process_group(0); // what it sends to its own group does not reach us
         let mut child = match command.spawn() {
             Ok(child) => child,
-            Err(error) => return Ran::Failed(format!("`{}` does not start: {error}", what.program)),
+            Err(error) => {
+                return Ran::Failed(format!("`{}` does not start: {error}", what.program));
+            }
         };
         let pid = child.id();
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), what.input) {
@@ -198,11 +200,7 @@ impl Keeper {
         }
     }
 
-    pub(super) fn aside(
-        &self,
-        name: &str,
-        work: impl FnOnce(&SyncSender<Event>) + Send + 'static,
-    ) {
+    pub(super) fn aside(&self, name: &str, work: impl FnOnce(&SyncSender<Event>) + Send + 'static) {
         let tell = self.tell.clone();
         let thread = thread::Builder::new().name(name.into()).stack_size(pour::STACK);
         if let Err(error) = thread.spawn(move || work(&tell)) {

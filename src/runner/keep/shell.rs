@@ -66,7 +66,8 @@ impl Keeper {
     pub(super) fn check(&mut self, check: &str) -> Option<Outcome> {
         let ran = self.script(&[], check.to_owned(), CHECK_OUT, CHECK_ERR, self.deadline);
         let line = check.lines().next().unwrap_or_default();
-        let line = if line.len() < check.trim_end().len() { format!("{line} …") } else { line.into() };
+        let line =
+            if line.len() < check.trim_end().len() { format!("{line} …") } else { line.into() };
         let mut outcome = ran.outcome()?.unwrap_or_else(|status| {
             let complaints = self.folder.join(CHECK_ERR);
             let Outcome::Failed { why } = output::failed(status, &complaints) else {
