@@ -23,6 +23,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("hub", &["clock", "store", "tasks"]),
     ("outbox", &["hub", "tasks"]),
     ("sessions", &["agents", "clock", "config", "confine", "hold", "hub", "looks", "tasks"]),
+    (
+        "runner",
+        &["agents", "clock", "config", "confine", "hold", "hub", "looks", "sessions", "tasks"],
+    ),
     ("watch", &["hub", "tasks"]),
     ("web", &["clock", "config", "hub", "tasks"]),
     ("mcp", &["hub", "tasks"]),
@@ -31,14 +35,14 @@ const MAY_NAME: &[(&str, &[&str])] = &[
         "daemon",
         &[
             "bridges", "clock", "config", "confine", "hold", "hub", "looks", "mcp", "outbox",
-            "rules", "sessions", "store", "tasks", "watch", "web",
+            "rules", "runner", "sessions", "store", "tasks", "watch", "web",
         ],
     ),
     (
         "cli",
         &[
             "agents", "bridges", "clock", "config", "confine", "daemon", "doctor", "hold", "looks",
-            "tasks", "web",
+            "runner", "tasks", "web",
         ],
     ),
 ];

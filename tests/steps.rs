@@ -20,7 +20,7 @@ use std::{
 };
 use support::{
     claude,
-    steps::{Yard, done, failed, shell, text, work},
+    steps::{Yard, adopted, done, failed, shell, text, work},
 };
 use vigie_core::run::{StepHow, StepOrder};
 use vigie_workflow::{
@@ -121,9 +121,8 @@ async fn what_is_stopped_before_it_began_never_begins() {
     let order = yard.order(shell("touch began"));
     yard.runner.carry_out(order.clone());
     yard.runner.stop(order.run, order.step.clone(), order.attempt);
-    let ended = yard.ended().await;
-    let began = yard.project().join("began").exists();
-    assert!(ended.outcome == Outcome::Cancelled && !began || began, "{ended:?}");
+    assert_eq!(yard.ended().await.outcome, Outcome::Cancelled);
+    assert!(!yard.project().join("began").exists());
 }
 
 #[tokio::test]
@@ -203,8 +202,8 @@ async fn an_order_that_comes_twice_is_carried_out_once() {
     let first = yard.ended().await;
     yard.runner.carry_out(order.clone());
     assert_eq!(yard.ended().await, first);
-    let again = Yard::beside(&yard).await;
-    again.runner.carry_out(yard.adopt(order));
+    let again = Yard::beside(&yard);
+    again.runner.carry_out(adopted(order));
     assert_eq!(again.ended().await, first);
     assert_eq!(fs::read_to_string(yard.project().join("runs")).unwrap(), "run\n");
 }
@@ -217,13 +216,13 @@ async fn a_step_outlives_the_daemon_that_began_it() {
     yard.runner.carry_out(order.clone());
     yard.prints(&order, "up").await;
     yard.leave().await;
-    let next = Yard::beside(&yard).await;
-    next.runner.carry_out(yard.adopt(order.clone()));
+    let next = Yard::beside(&yard);
+    next.runner.carry_out(adopted(order.clone()));
     fs::write(yard.project().join("go"), "").unwrap();
     assert_eq!(text(next.ended().await), "up\nover");
     // One that comes when it is over reads the same.
-    let last = Yard::beside(&yard).await;
-    last.runner.carry_out(yard.adopt(order));
+    let last = Yard::beside(&yard);
+    last.runner.carry_out(adopted(order));
     assert_eq!(text(last.ended().await), "up\nover");
     assert_eq!(fs::read_to_string(yard.project().join("runs")).unwrap(), "run\n");
 }
@@ -235,8 +234,8 @@ async fn a_step_of_a_dead_daemon_can_be_stopped() {
     yard.runner.carry_out(order.clone());
     yard.prints(&order, "up").await;
     yard.leave().await;
-    let next = Yard::beside(&yard).await;
-    next.runner.carry_out(yard.adopt(order.clone()));
+    let next = Yard::beside(&yard);
+    next.runner.carry_out(adopted(order.clone()));
     next.runner.stop(order.run, order.step, order.attempt);
     assert_eq!(next.ended().await.outcome, Outcome::Cancelled);
     assert_eq!(yard.processes().await, Vec::<String>::new());
@@ -247,15 +246,15 @@ async fn what_never_began_is_begun_by_whoever_adopts_it() {
     let yard = Yard::new().await;
     let order = yard.order(shell("echo here"));
     // Where a daemon died: before the folder, after it, and while its process waited for its task.
-    yard.runner.carry_out(yard.adopt(order.clone()));
+    yard.runner.carry_out(adopted(order.clone()));
     assert_eq!(text(yard.ended().await), "here");
     let second = yard.order(shell("echo here"));
     yard.make_folder(&second);
-    yard.runner.carry_out(yard.adopt(second));
+    yard.runner.carry_out(adopted(second));
     assert_eq!(text(yard.ended().await), "here");
     let third = yard.order(shell("echo here"));
     let mut waiting = yard.start_by_hand(&third);
-    yard.runner.carry_out(yard.adopt(third));
+    yard.runner.carry_out(adopted(third));
     drop(waiting.stdin.take());
     waiting.wait().unwrap();
     assert_eq!(text(yard.ended().await), "here");
@@ -270,8 +269,8 @@ async fn a_step_whose_process_was_killed_is_in_doubt_and_leaves_nothing_running(
     yard.kill(&order);
     assert_eq!(yard.told().await, Told::Gone);
     assert_eq!(yard.processes().await, Vec::<String>::new());
-    let next = Yard::beside(&yard).await;
-    next.runner.carry_out(yard.adopt(order));
+    let next = Yard::beside(&yard);
+    next.runner.carry_out(adopted(order));
     assert_eq!(next.told().await, Told::Gone, "and stays so");
 }
 
@@ -399,7 +398,9 @@ async fn many_steps_leave_nothing_behind() {
     let yard = Yard::new().await;
     for _ in 0..30 {
         let orders: Vec<_> = (0..10).map(|_| yard.order(shell("(true &) ; true"))).collect();
-        orders.iter().for_each(|order| yard.runner.carry_out(order.clone()));
+        for order in &orders {
+            yard.runner.carry_out(order.clone());
+        }
         for _ in &orders {
             assert_eq!(yard.ended().await.outcome, Outcome::Done);
         }
@@ -611,9 +612,10 @@ impl Lab {
         let path = |name: &str| home.path().join(name).display().to_string();
         fs::create_dir(path("claude")).unwrap();
         let settings = format!(
-            "[[agent]]\nname = \"claude\"\nkind = \"claude\"\nprogram = {program:?}\nenv = {{ HOME = {:?}, \
+            "[[agent]]\nname = \"claude\"\nkind = \"claude\"\nprogram = \"{}\"\nenv = {{ HOME = {:?}, \
              CLAUDE_CONFIG_DIR = {:?}, ANTHROPIC_BASE_URL = {:?}, ANTHROPIC_API_KEY = \"test-key\", \
              CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n",
+            program.display(),
             path(""),
             path("claude"),
             model.url,
@@ -682,8 +684,8 @@ async fn a_permission_waits_for_a_person_and_holds_no_process() {
     assert_eq!(yard.processes().await, Vec::<String>::new());
     assert!(!target.exists());
     // Another daemon hears the same, and its person says yes.
-    let next = Yard::beside(yard).await;
-    next.runner.carry_out(yard.adopt(order.clone()));
+    let next = Yard::beside(yard);
+    next.runner.carry_out(adopted(order.clone()));
     assert_eq!(next.told().await, Told::Asks(asks.clone()));
     let answer = AskAnswer { allow: true, words: None, by: Some("Inès".into()) };
     let go_on = StepOrder { how: StepHow::GoOn { asks: asks.clone(), answer }, ..order.clone() };

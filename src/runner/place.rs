@@ -59,8 +59,8 @@ pub(super) fn folder(
 ) -> PathBuf {
     let mut name = step.to_string();
     if name.len() > LONGEST {
-        let digest = Sha256::digest(name.as_bytes());
-        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest = format!("{:x}", Sha256::digest(name.as_bytes()));
+        let digest = &digest[..16];
         name.truncate(LONGEST - digest.len() - 1); // a path is ASCII
         name = format!("{name}~{digest}");
     }

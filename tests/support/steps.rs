@@ -66,8 +66,10 @@ impl Yard {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("token");
         fs::write(&file, format!("{value}\n")).unwrap();
-        let more =
-            format!("[[secret]]\nname = \"TOKEN\"\nfile = {file:?}\nworkflows = [\"release\"]\n");
+        let more = format!(
+            "[[secret]]\nname = \"TOKEN\"\nfile = \"{}\"\nworkflows = [\"release\"]\n",
+            file.display()
+        );
         Self::at(Arc::new(home), &more).await
     }
 
@@ -88,8 +90,10 @@ impl Yard {
             claude: None,
         };
         let project = root.join("quay");
-        let text =
-            format!("[[project]]\nname = \"quay\"\npath = {project:?}\nagent = \"shell\"\n{more}");
+        let text = format!(
+            "[[project]]\nname = \"quay\"\npath = \"{}\"\nagent = \"shell\"\n{more}",
+            project.display()
+        );
         let config = Config::parse(&text, &around).unwrap();
         let offered = confinement::offered().await;
         let lacking = Protection::ALL.into_iter().filter(|one| !offered.contains(one));
@@ -116,7 +120,7 @@ impl Yard {
     }
 
     /// Another daemon on the same folder.
-    pub(crate) async fn beside(other: &Self) -> Self {
+    pub(crate) fn beside(other: &Self) -> Self {
         Self::on(other.home.clone(), other.ground.clone(), other.number.clone(), other.run)
     }
 
@@ -142,10 +146,6 @@ impl Yard {
             project: ProjectName::new("quay"),
             workflow: "release".into(),
         }
-    }
-
-    pub(crate) fn adopt(&self, order: StepOrder) -> StepOrder {
-        StepOrder { how: StepHow::Adopt, ..order }
     }
 
     pub(crate) fn folder(&self, order: &StepOrder) -> PathBuf {
@@ -291,6 +291,11 @@ fn each_process<T>(look: impl Fn(&Path) -> Option<T>) -> Vec<T> {
 fn command_line(process: &Path) -> String {
     let words = fs::read(process.join("cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&words).replace('\0', " ")
+}
+
+/// The same as a later daemon gets it.
+pub(crate) fn adopted(order: StepOrder) -> StepOrder {
+    StepOrder { how: StepHow::Adopt, ..order }
 }
 
 pub(crate) fn work(what: WorkKind) -> Work {

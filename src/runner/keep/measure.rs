@@ -72,17 +72,15 @@ impl Keeper {
     /// `None`: it cannot be told.
     fn snapshot(&mut self) -> Option<Snapshot> {
         let project = self.task.project.clone();
-        match project.ancestors().find(|folder| folder.join(".git").exists()) {
-            Some(root) => self.snapshot_of_git(root.to_owned()),
-            None => {
-                let mut files = BTreeMap::new();
-                read_all(&project, &mut files, &mut 0)?;
-                Some(Snapshot { from: From::Files, files })
-            }
+        if let Some(root) = project.ancestors().find(|folder| folder.join(".git").exists()) {
+            return self.snapshot_of_git(root);
         }
+        let mut files = BTreeMap::new();
+        read_all(&project, &mut files, &mut 0)?;
+        Some(Snapshot { from: From::Files, files })
     }
 
-    fn snapshot_of_git(&mut self, root: PathBuf) -> Option<Snapshot> {
+    fn snapshot_of_git(&mut self, root: &Path) -> Option<Snapshot> {
         let list = self.git(&[
             "status",
             "--porcelain=v2",
@@ -107,7 +105,7 @@ impl Keeper {
                 files.insert(path, content.unwrap_or(line));
             }
         }
-        Some(Snapshot { from: From::Git { root, head }, files })
+        Some(Snapshot { from: From::Git { root: root.into(), head }, files })
     }
 
     /// Paths that changed since, relative to the step's folder.
@@ -184,7 +182,7 @@ impl Keeper {
             err: Box::new(|from, _| pour::pieces(from, |_| {})),
         };
         let env = [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
-        let program = Program { program: "git", args: &args, input: None, env: &env };
+        let program = Program { name: "git", args: &args, input: None, env: &env };
         let cwd = std::mem::replace(&mut self.task.cwd, self.task.project.clone());
         let ran = self.run(program, takers, Instant::now() + GIT);
         self.task.cwd = cwd;

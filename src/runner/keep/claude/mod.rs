@@ -60,20 +60,20 @@ impl Keeper {
         let (heard, other) = (said.clone(), self.mask.clone());
         let takers = Takers {
             out: Box::new(move |from, tell| said::follow(from, &out, &mask, &heard, tell)),
-            err: Box::new(move |from, tell| into_file(from, err, &other, tell)),
+            err: Box::new(move |from, tell| into_file(from, &err, &other, tell)),
         };
         let input = match &claude.conversation {
             Talk::New { .. } | Talk::GoOn { .. } => Some(claude.prompt.clone()),
             Talk::Answered { .. } => None, // it goes on where it was
         };
         let program = claude.program.to_string_lossy().into_owned();
-        let program = Program { program: &program, args: &args, input, env: &env };
+        let program = Program { name: &program, args: &args, input, env: &env };
         let ran = self.run(program, takers, self.deadline);
         let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(self.judge(claude, before, ran, said))
+        Ok(self.judge(claude, before, ran, &said))
     }
 
-    fn judge(&self, claude: &Claude, before: Spent, ran: Ran, said: Said) -> Option<Left> {
+    fn judge(&self, claude: &Claude, before: Spent, ran: Ran, said: &Said) -> Option<Left> {
         let spent = sum(before, said.spent);
         let conversation =
             said.conversation.clone().unwrap_or_else(|| command::id(claude).to_owned());
@@ -125,16 +125,13 @@ impl Keeper {
         if let Err(why) = answer.worked(status, claude) {
             ended.outcome = Outcome::Failed { why };
         } else if claude.schema.is_some() {
-            match answer.structured_output.clone() {
-                Some(mut json) => {
-                    self.mask.json(&mut json);
-                    ended.output.json = Some(json);
-                    ended.outcome = Outcome::Done;
-                }
-                None => {
-                    let why = "it gave no result in the form of its schema".into();
-                    ended.outcome = Outcome::Failed { why };
-                }
+            if let Some(mut json) = answer.structured_output.clone() {
+                self.mask.json(&mut json);
+                ended.output.json = Some(json);
+                ended.outcome = Outcome::Done;
+            } else {
+                let why = "it gave no result in the form of its schema".into();
+                ended.outcome = Outcome::Failed { why };
             }
         }
     }
