@@ -33,7 +33,7 @@ use crate::{
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
-    web::{self, Boxed, Outside, OutputPart, Peer, PhoneMount, ProgramsMount, Started, shapes},
+    web::{self, Boxed, OutputPart, Outside, Peer, PhoneMount, ProgramsMount, Started, shapes},
     workflows::{self, Workflows},
 };
 
@@ -456,7 +456,9 @@ fn outputs(data: PathBuf) -> web::ReadOutput {
     Arc::new(move |run, step, attempt, offset, most| {
         let data = data.clone();
         let read = move || {
-            let Some(file) = runner::output_path(&data, run, &step, attempt) else { return Ok(None) };
+            let Some(file) = runner::output_path(&data, run, &step, attempt) else {
+                return Ok(None);
+            };
             match looks::part(&file, offset, most) {
                 Ok(looks::Part { offset, next, size, text }) => {
                     Ok(Some(OutputPart { offset, next, size, text }))

@@ -34,7 +34,8 @@ type ReadScreen = Arc<dyn Fn(PathBuf) -> Boxed<Result<Vec<String>, String>> + Se
 type AskInvite = Arc<dyn Fn(&BridgeName) -> Boxed<Option<String>> + Send + Sync>;
 
 /// Looks a secret of the configuration up for the workflow of that name; what is wrong is a sentence.
-pub type ReadSecret = Arc<dyn Fn(SecretName, String) -> Boxed<Result<String, String>> + Send + Sync>;
+pub type ReadSecret =
+    Arc<dyn Fn(SecretName, String) -> Boxed<Result<String, String>> + Send + Sync>;
 
 /// Reads at most so many bytes of what an attempt of a step printed, from an offset on; `None`: it
 /// prints into no file.

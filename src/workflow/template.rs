@@ -81,6 +81,11 @@ impl minijinja::value::Object for Secrets {
     }
 }
 
+/// Values as templates and expressions read them.
+pub fn context(values: &serde_json::Value) -> Value {
+    Value::from(minijinja::value::Serde(values))
+}
+
 /// What `secrets` is where secrets may be used; elsewhere it is left out.
 pub fn secrets() -> Value {
     Value::from_object(Secrets)

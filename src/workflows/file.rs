@@ -2,11 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use vigie_core::run::Origin;
-use vigie_workflow::{
-    Problem, Problems, Workflow,
-    language::Webhook,
-    problem::Severity,
-};
+use vigie_workflow::{Problem, Problems, Workflow, language::Webhook, problem::Severity};
 
 use super::sketch;
 
@@ -74,7 +70,8 @@ pub(super) fn problem(
 
 /// Checks a text that lies nowhere yet.
 pub fn check(text: &str) -> Problems {
-    let beside = |name: &str| Err(format!("`{name}` is looked for beside a file, and this is a text"));
+    let beside =
+        |name: &str| Err(format!("`{name}` is looked for beside a file, and this is a text"));
     vigie_workflow::parse(text.as_bytes(), &beside).1
 }
 

@@ -175,9 +175,8 @@ fn beside(folder: &Path, name: &str) -> Result<String, String> {
 
 /// A file of that folder, or why it cannot be read and what to do.
 fn text(folder: &Path, path: &Path) -> Result<String, (String, &'static str)> {
-    let unreadable = |error: io::Error| {
-        (format!("it cannot be read: {error}"), "Look at its owner and mode.")
-    };
+    let unreadable =
+        |error: io::Error| (format!("it cannot be read: {error}"), "Look at its owner and mode.");
     let real = fs::canonicalize(path).map_err(unreadable)?;
     if !real.starts_with(folder) {
         let why = "it is a link that leads out of its folder".to_owned();

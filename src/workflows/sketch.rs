@@ -37,7 +37,8 @@ mod tests {
 
     #[test]
     fn a_broken_file_still_says_its_name_and_how_its_webhook_is_guarded() {
-        let text = "name: release # the real one\non:\n  webhook: {secret: HOOK, proof: hmac}\nsteps: [\n";
+        let text =
+            "name: release # the real one\non:\n  webhook: {secret: HOOK, proof: hmac}\nsteps: [\n";
         assert_eq!(name(text).unwrap(), "release");
         let webhook = webhook(text).unwrap();
         assert_eq!((webhook.secret.as_str(), webhook.proof), ("HOOK", Proof::Hmac));

@@ -155,7 +155,9 @@ impl Worker {
                 _ = pace.tick() => {}
             }
             // Whoever comes while we look waits for the next look.
-            while askers.len() < ASKERS && let Ok(asker) = asked.try_recv() {
+            while askers.len() < ASKERS
+                && let Ok(asker) = asked.try_recv()
+            {
                 askers.push(asker);
             }
             self.look().await;

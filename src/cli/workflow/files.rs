@@ -31,13 +31,12 @@ pub(super) fn with_file(
     path: &Path,
     folders: &[FolderRead],
 ) -> Result<(Reading, FileRead), Failure> {
-    let real = path.canonicalize().map_err(|error| {
-        Failure::outside(format!("{} cannot be read: {error}", path.display()))
-    })?;
+    let real = path
+        .canonicalize()
+        .map_err(|error| Failure::outside(format!("{} cannot be read: {error}", path.display())))?;
     let reading = workflows::build(folders);
-    let known = reading.files.iter().find(|file| {
-        file.path.canonicalize().is_ok_and(|other| other == real)
-    });
+    let known =
+        reading.files.iter().find(|file| file.path.canonicalize().is_ok_and(|other| other == real));
     if let Some(file) = known {
         let file = file.clone();
         return Ok((reading, file));
@@ -60,10 +59,7 @@ pub(super) fn named<'a>(name: &str, reading: &'a Reading) -> Result<&'a FileRead
 }
 
 /// The file that is meant, by path or by name, and all others.
-pub(super) fn one(
-    which: &str,
-    folders: &[FolderRead],
-) -> Result<(Reading, FileRead), Failure> {
+pub(super) fn one(which: &str, folders: &[FolderRead]) -> Result<(Reading, FileRead), Failure> {
     if is_file(which) {
         return with_file(Path::new(which), folders);
     }

@@ -64,11 +64,8 @@ impl Printer<'_> {
     }
 
     async fn part(&self, run: &RunShape, step: &str, from: u64) -> Result<OutputShape, Failure> {
-        let path = format!(
-            "/runs/{}/steps/{}/output?offset={from}",
-            segment(&run.id),
-            segment(step)
-        );
+        let path =
+            format!("/runs/{}/steps/{}/output?offset={from}", segment(&run.id), segment(step));
         Ok(self.desk.client.get(&path).await?)
     }
 

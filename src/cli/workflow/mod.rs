@@ -13,7 +13,7 @@ mod runs;
 mod schema;
 mod show;
 
-pub use args::{What, Workflow};
+pub(super) use args::{What, Workflow};
 
 use super::{Desk, failure::Failure};
 

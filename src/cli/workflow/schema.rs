@@ -1,6 +1,9 @@
 //! `vigie workflow schema`.
 
-use std::{fs, path::{Path, PathBuf}};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     cli::{Desk, failure::Failure},
@@ -30,10 +33,12 @@ pub(super) fn put(folder: &Path) -> Result<PathBuf, Failure> {
     let file = folder.join(NAME);
     let text = text()? + "\n";
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(&file, text));
-    written.map_err(|error| Failure::outside(format!("{} cannot be written: {error}", file.display())))?;
+    written.map_err(|error| {
+        Failure::outside(format!("{} cannot be written: {error}", file.display()))
+    })?;
     Ok(file)
 }
 
 fn text() -> Result<String, Failure> {
-    serde_json::to_string_pretty(&vigie_workflow::schema()).map_err(Failure::ours)
+    serde_json::to_string_pretty(&vigie_workflow::json_schema()).map_err(Failure::ours)
 }

@@ -145,7 +145,8 @@ pub(in crate::mcp) async fn shown(
         StandingName::Unanswered => format!("There is no answer: {why}."),
         StandingName::Done => {
             let sessions = shape.sessions.iter().map(words::session);
-            let parts: Vec<_> = sessions.chain(shape.run.iter().map(|run| words::run(run))).collect();
+            let parts: Vec<_> =
+                sessions.chain(shape.run.iter().map(|run| words::run(run))).collect();
             parts.join("\n\n")
         }
         StandingName::Cancelled => "You gave up on this one.".into(),

@@ -49,7 +49,8 @@ pub(super) fn session(told: &ToldShape) -> String {
 /// What a workflow is for, and what it takes.
 pub(super) fn workflow(shape: &WorkflowShape) -> String {
     let WorkflowShape { name, description, params, mistakes, .. } = shape;
-    let mut text = format!("{name}: {}", if description.is_empty() { "no description" } else { description });
+    let mut text =
+        format!("{name}: {}", if description.is_empty() { "no description" } else { description });
     let param = |param: &ParamShape| {
         let ParamShape { name, kind, default, .. } = param;
         match default {

@@ -194,7 +194,10 @@ fn no_step(view: &RunView, step: &str) -> Fault {
 
 /// Whether somebody still carries it out.
 fn goes_on(step: &StepView) -> bool {
-    matches!(step.state.as_str(), "waiting" | "ready" | "running" | "paused" | "in doubt" | "backoff")
+    matches!(
+        step.state.as_str(),
+        "waiting" | "ready" | "running" | "paused" | "in doubt" | "backoff"
+    )
 }
 
 fn from_log(step: &StepView, offset: u64, most: usize) -> OutputPart {

@@ -267,7 +267,8 @@ fn json(headers: &HeaderMap, body: &[u8]) -> Result<Option<serde_json::Value>, R
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     let kind = kind.to_ascii_lowercase();
-    if kind != "application/json" && !(kind.starts_with("application/") && kind.ends_with("+json")) {
+    if kind != "application/json" && !(kind.starts_with("application/") && kind.ends_with("+json"))
+    {
         return Err(Refused::no_json_type());
     }
     serde_json::from_slice(body).map(Some).map_err(|error| Refused::no_json(&error))

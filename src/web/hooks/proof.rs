@@ -24,10 +24,7 @@ pub(super) const SECRET_HEADERS: [&str; 6] =
 /// What a request brings, before it is known whether it is good.
 pub(super) enum Offered {
     Token([u8; 32]),
-    Signature {
-        of: Signed,
-        signature: Vec<u8>,
-    },
+    Signature { of: Signed, signature: Vec<u8> },
     Nothing,
 }
 

@@ -1,10 +1,6 @@
 //! How many calls one webhook takes: a burst, and then a steady trickle.
 
-use std::{
-    collections::HashMap,
-    sync::Mutex,
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Mutex, time::Duration};
 use tokio::time::Instant;
 
 /// Calls of one webhook at once: a push to many branches, a batch of a ticket system.
