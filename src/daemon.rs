@@ -20,7 +20,7 @@ use vigie_phone::{OpenError, PhoneBridge};
 use crate::{
     bridges::{self, Bridges, Invite},
     clock::Clock,
-    config::{Config, Surroundings},
+    config::{Config, SecretFrom, Surroundings},
     confine::{self, Lacking, Protection},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
@@ -130,6 +130,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let ground =
         Ground { config: config.clone(), data: data.clone(), binary, address, lacking, hidden };
     sessions::tidy(&ground, &clock);
+    runner::tidy(&ground, &clock);
     let hands = {
         let (tasks, bridges, ground) = (tasks.clone(), bridges.clone(), ground.clone());
         move |hub: Hub| -> Box<dyn Hands> {
@@ -296,7 +297,11 @@ fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBu
     let hidden = [data.into(), folder.unwrap_or(config_file).into(), token];
     // Where the whole folder is hidden, this is.
     let own = Some(own).filter(|_| folder.is_none());
-    Ok(hidden.into_iter().chain(own).chain(linked).collect())
+    let secrets = config.secrets.iter().filter_map(|secret| match &secret.from {
+        SecretFrom::File(file) => Some(file.clone()),
+        SecretFrom::Env(_) | SecretFrom::Command(_) | SecretFrom::Keyring { .. } => None,
+    });
+    Ok(hidden.into_iter().chain(own).chain(linked).chain(secrets).collect())
 }
 
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.
@@ -358,7 +363,7 @@ fn outside(
             Box::pin(async move { store.mailbox(query).await.map_err(unread) }) as Boxed<_>
         }),
         workflows,
-        secret: secrets(),
+        secret: secrets(&ground),
         output: outputs(ground.data.clone()),
         folder: Arc::new(move |session| ground.folder(session.id, session.run)),
         screen: Arc::new(|folder| {
@@ -447,8 +452,12 @@ async fn transcript(folder: PathBuf) -> Result<String, String> {
 }
 
 /// Looks up what a webhook's caller must know.
-fn secrets() -> web::ReadSecret {
-    Arc::new(|_, _| Box::pin(async { Err("STUB".into()) }))
+fn secrets(ground: &Ground) -> web::ReadSecret {
+    let config = ground.config.clone();
+    Arc::new(move |name, workflow| {
+        let config = config.clone();
+        Box::pin(async move { runner::secret(&config.secrets, &workflow, name).await }) as Boxed<_>
+    })
 }
 
 /// Reads what steps print, from where their own process writes it.

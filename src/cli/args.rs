@@ -132,6 +132,9 @@ pub enum Command {
     /// Hold one session's terminal
     #[command(hide = true)]
     Hold { folder: PathBuf },
+    /// Carry out one attempt of a step
+    #[command(hide = true)]
+    Step { folder: PathBuf },
     /// Hand an agent's hook to its holder
     #[command(hide = true)]
     Hook(HookArgs),

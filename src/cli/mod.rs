@@ -37,7 +37,10 @@ pub use failure::Exit;
 use clap::Parser;
 use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
-use crate::{agents::demo, clock::Clock, config::Surroundings, confine, hold, web::client::Client};
+use crate::{
+    agents::demo, clock::Clock, config::Surroundings, confine, hold, runner::keep,
+    web::client::Client,
+};
 use args::{Init, Mcp, McpSetup};
 use failure::Failure;
 use out::Out;
@@ -52,6 +55,9 @@ struct Desk {
 
 /// Reads the command line of this process and carries it out.
 pub fn main() -> ExitCode {
+    if let Some(exit) = at_once() {
+        return exit;
+    }
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => return usage(&error),
@@ -70,6 +76,20 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// What steps are made of comes by the hundred, and to know the whole command line takes longer than
+/// some of them.
+fn at_once() -> Option<ExitCode> {
+    let words: Vec<OsString> = env::args_os().skip(1).take(4).collect();
+    match words.iter().map(OsString::as_os_str).collect::<Vec<_>>()[..] {
+        [step, folder] if step == "step" => Some(keep::main(folder)),
+        [confine, exec, task] if confine == "confine" && exec == "exec" => {
+            let task = task.to_str()?.to_owned();
+            Some(confine::main(&confine::ConfineArgs::Exec { task }))
+        }
+        _ => None,
+    }
+}
+
 /// Help and version go to standard output and are no failure; clap knows which is which.
 fn usage(error: &clap::Error) -> ExitCode {
     // Nobody is left to tell when the terminal is gone.
@@ -81,6 +101,7 @@ fn usage(error: &clap::Error) -> ExitCode {
 fn part_of_a_session(args: Args) -> Result<ExitCode, Box<Args>> {
     match args.command {
         Command::Confine(confine) => Ok(confine::main(&confine)),
+        Command::Step { folder } => Ok(keep::main(folder)),
         Command::Hold { folder } => Ok(hold::run(folder).unwrap_or(ExitCode::FAILURE)),
         Command::Hook(hook) => {
             // It never fails its agent, whatever happens.
@@ -152,7 +173,11 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Watch { after } => watch::run(after, desk).await,
         Command::Workflow(what) => workflow::run(what, desk).await,
         Command::Completions { shell } => completions::print(shell),
-        Command::Hold { .. } | Command::Confine(_) | Command::Hook(_) | Command::DemoAgent(_) => {
+        Command::Hold { .. }
+        | Command::Step { .. }
+        | Command::Confine(_)
+        | Command::Hook(_)
+        | Command::DemoAgent(_) => {
             unreachable!("carried out before there was a desk")
         }
     }

@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     "web",
     "human",
     "project",
@@ -41,6 +41,7 @@ const TABLES: [&str; 13] = [
     "bounds",
     "lord",
     "workflows",
+    "secret",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -120,6 +121,10 @@ impl Check<'_> {
                 "bounds" => {
                     config.bounds =
                         self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
+                }
+                "secret" => {
+                    let rows = self.rows(value, "[[secret]]");
+                    config.secrets = self.secrets(rows);
                 }
                 "lord" => {
                     let span = value.span();
@@ -358,7 +363,7 @@ impl Check<'_> {
         None
     }
 
-    fn path(&mut self, text: &Spanned<String>) -> Option<PathBuf> {
+    pub(super) fn path(&mut self, text: &Spanned<String>) -> Option<PathBuf> {
         let path = self.around.expand(text.get_ref());
         if path.is_none() {
             let hint = "Write an absolute path, or one that begins with `~/`.".to_owned();
@@ -493,13 +498,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, HumanRow},
+        super::rows::{AccessRow, BoundsRow, HumanRow, SecretRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 13] = [
+        let tables: [(&str, &[&str]); 14] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -513,6 +518,7 @@ mod tests {
             ("bounds", keys::of::<BoundsRow>()),
             ("lord", keys::of::<LordRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
+            ("secret", keys::of::<SecretRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

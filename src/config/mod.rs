@@ -9,6 +9,7 @@ mod lord;
 mod paths;
 mod problem;
 mod rows;
+mod secrets;
 mod values;
 mod workflows;
 
@@ -17,11 +18,12 @@ pub use paths::{NoHome, Surroundings};
 pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
     caller::Bounds,
-    state::{Lord, Role, Strangers},
+    state::{Lord, Role, Strangers, WorkflowRules},
 };
 
 use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
 use vigie_core::id::{AgentName, HumanId, ProjectName};
+use vigie_workflow::value::SecretName;
 
 use crate::{agents::AgentKind, confine::Level};
 
@@ -47,6 +49,8 @@ pub struct Config {
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
     pub workflows: Workflows,
+    /// What workflows may use and nobody reads.
+    pub secrets: Vec<Secret>,
     /// What is allowed and still worth a word at the start, each a sentence.
     pub warnings: Vec<String>,
 }
@@ -175,6 +179,30 @@ pub enum LongAnswers {
     Document,
 }
 
+/// A secret by its name and where its value is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Secret {
+    pub name: SecretName,
+    pub from: SecretFrom,
+    /// The workflows that may use it, by their whole names; `*`: all of the person's own.
+    pub workflows: Vec<String>,
+}
+
+/// Where a value is read when a step needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SecretFrom {
+    /// A variable of the daemon's environment.
+    Env(String),
+    File(PathBuf),
+    /// What it prints.
+    Command(Vec<String>),
+    /// The system's own.
+    Keyring {
+        service: String,
+        account: String,
+    },
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     pub strangers: Strangers,
@@ -195,12 +223,8 @@ impl std::fmt::Display for PublicUrl {
 pub struct Workflows {
     /// Projects whose own workflows may be started by their schedule and by webhooks.
     pub triggers: Vec<ProjectName>,
-    /// Steps at the same time: on this machine, of one project, and by agents.
-    pub host_steps: u32,
-    pub project_steps: u32,
-    pub agent_steps: u32,
-    /// Runs that are not over; past it no more are begun.
-    pub open_runs: u32,
+    /// How much of this machine they may take up.
+    pub rules: WorkflowRules,
 }
 
 /// Reads the address of a Bot API as the configuration takes it; `None`: it is none.
@@ -243,6 +267,12 @@ impl Config {
 
     pub fn human(&self, id: &HumanId) -> Option<&Human> {
         self.humans.iter().find(|human| human.id == *id)
+    }
+
+    /// Whether the value of that variable is one of the secrets.
+    pub fn is_a_secret(&self, variable: &str) -> bool {
+        let named = |secret: &Secret| matches!(&secret.from, SecretFrom::Env(it) if it == variable);
+        self.secrets.iter().any(named)
     }
 
     /// Who the desk is: the first owner.

@@ -108,6 +108,24 @@ pub(super) struct BoundsRow {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct SecretRow {
+    pub name: Text,
+    pub env: Text,
+    pub file: Text,
+    pub command: Option<Vec<String>>,
+    pub keyring: Option<KeyringRow>,
+    pub workflows: Option<Vec<Spanned<String>>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct KeyringRow {
+    pub service: String,
+    pub account: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct LordRow {
     pub enabled: Option<bool>,
     pub name: Text,

@@ -20,6 +20,7 @@ pub use account::Account;
 pub use door::{Door, EnterError, Starter};
 pub use probe::probe;
 pub use protection::{Lacking, Protection};
+pub(crate) use wrapper::OURSELVES;
 pub use wrapper::{ConfineArgs, Task, main};
 
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,9 @@ pub struct Confinement {
     pub keep: Vec<PathBuf>,
     /// As well, to be read alone.
     pub show: Vec<PathBuf>,
+    /// Seen and not written to, with all that lies in them.
+    #[serde(default)]
+    pub read_only: Vec<PathBuf>,
     /// As whom it runs; `None`: as whoever Vigie runs as, and as nobody else where that is not root.
     pub account: Option<Account>,
 }

@@ -87,11 +87,29 @@ pub(super) fn arrange(confinement: &Confinement) -> Result<(), MountError> {
         read_only(file)?; // the device itself takes what is written to it
     }
     own_terminals()?;
+    for path in &confinement.read_only {
+        close_to_writing(path)?;
+    }
     if nix::unistd::geteuid().is_root() {
         // Root may write there, and some of it runs programs outside of every session.
         let kernel = Path::new("/proc/sys");
         bind(kernel, kernel)?;
         read_only(kernel)?;
+    }
+    Ok(())
+}
+
+/// Under every name it has, and what is mounted inside of it.
+fn close_to_writing(path: &Path) -> Result<(), MountError> {
+    let path = fs::canonicalize(path).at(path)?;
+    let mut all = aliases(&path).at(&path)?;
+    all.push(path);
+    for path in all {
+        bind(&path, &path)?;
+        let table = fs::read_to_string("/proc/self/mountinfo").at(&path)?;
+        let inside = table.lines().filter_map(Mount::read).map(|mount| mount.at);
+        let inside: BTreeSet<PathBuf> = inside.filter(|at| at.starts_with(&path)).collect();
+        inside.iter().try_for_each(|at| read_only(at))?;
     }
     Ok(())
 }

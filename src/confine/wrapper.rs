@@ -14,7 +14,7 @@ use std::{
 use super::{Confinement, door::SOCKET, probe};
 
 /// This very program, even where its file was replaced since it was started; Linux alone confines.
-pub(super) const OURSELVES: &str = "/proc/self/exe";
+pub(crate) const OURSELVES: &str = "/proc/self/exe";
 
 /// What a shell says when a program could not be started.
 const NOT_STARTED: u8 = 127;

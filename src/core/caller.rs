@@ -631,6 +631,8 @@ pub enum AgentRefusal {
     },
     #[error("{name} is not yours to {verb}")]
     NotYours { name: SessionName, verb: &'static str },
+    #[error("{name} is not yours to cancel")]
+    NotYourRun { name: String },
     #[error("{0}")]
     Mail(#[from] crate::mail::NotSent),
     #[error("there is no ticket {0} of yours")]
@@ -668,6 +670,7 @@ impl AgentRefusal {
                 chain.join(" > ")
             )),
             Self::NotYours { .. } => Some("You may stop what you started, and what that started. Ask its session with send_message, or the person with ask_human.".into()),
+            Self::NotYourRun { .. } => Some("You may cancel runs that you started, or that what you started did. Ask the person with ask_human.".into()),
             Self::Mail(not_sent) => not_sent.hint(),
             Self::NoTicket(_) => Some("A ticket belongs to whoever got it.".into()),
             Self::OnlySessions(_) => Some("You are with a person already: ask them there.".into()),

@@ -107,10 +107,11 @@ fn ancestors(pid: u32, look: impl Fn(u32) -> Option<Process>) -> Option<Vec<u32>
 }
 
 /// A holder is `vigie hold <folder>`, nothing before and nothing after; its own process sees to it.
+/// What carries out a step is one too, and its step as little a person as a session is.
 fn held_by(command_line: &[u8]) -> Option<PathBuf> {
     let mut words = command_line.splitn(3, |byte| *byte == 0);
     let program = Path::new(OsStr::from_bytes(words.next()?));
-    let holder = program.file_name()? == "vigie" && words.next()? == b"hold";
+    let holder = program.file_name()? == "vigie" && matches!(words.next()?, b"hold" | b"step");
     let folder = words.next()?.split(|byte| *byte == 0).next()?;
     holder.then(|| OsStr::from_bytes(folder).into())
 }
@@ -173,6 +174,7 @@ mod tests {
     fn a_holder_is_known_by_its_words() {
         let folder = Some(PathBuf::from("/data/ses 1/2"));
         assert_eq!(held_by(b"/opt/vigie\0hold\0/data/ses 1/2\0"), folder);
+        assert_eq!(held_by(b"vigie\0step\0/data/ses 1/2\0"), folder);
         for other in [&b"vigie\0up\0"[..], b"vigie\0hold", b"sh\0hold\0/data\0", b""] {
             assert_eq!(held_by(other), None);
         }

@@ -5,7 +5,7 @@
 pub mod ancestry;
 pub mod client;
 pub(crate) mod clock;
-mod environment;
+pub(crate) mod environment;
 mod hooks;
 mod journal;
 mod namespace;
@@ -20,7 +20,8 @@ mod sorter;
 mod start;
 mod terminal;
 mod token;
-mod tree;
+pub(crate) mod tree;
 mod view;
 
+pub(crate) use process::close_inherited;
 pub use process::{HoldError, run};

@@ -117,7 +117,7 @@ fn lock(folder: &Path) -> Result<File, HoldError> {
 }
 
 /// Whatever the daemon had open without a close-on-exec mark stays its own.
-fn close_inherited() {
+pub(crate) fn close_inherited() {
     let Ok(open) = fs::read_dir("/dev/fd") else { return };
     let open: Vec<i32> = open
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())

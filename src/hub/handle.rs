@@ -28,6 +28,11 @@ pub enum Mail {
         call: AgentCall,
         answer: oneshot::Sender<Result<AgentReply, AgentRefusal>>,
     },
+    /// Something outside asks for a run; answered like a request.
+    Hook {
+        hook: Hook,
+        answer: oneshot::Sender<Result<Reply, Refusal>>,
+    },
     /// Who speaks with that token.
     Known {
         token: TokenHash,
@@ -36,11 +41,6 @@ pub enum Mail {
     Heard {
         heard: Heard,
         answer: oneshot::Sender<Result<Accepted, NotAccepted>>,
-    },
-    /// Something outside asks for a run; its proof was checked.
-    Hook {
-        hook: Hook,
-        answer: oneshot::Sender<Result<Reply, Refusal>>,
     },
     /// What a service says about itself; answered when it is written down.
     Noted {
@@ -87,7 +87,7 @@ impl Hub {
         answered.await.map_err(|_| Refusal::Stopping)?
     }
 
-    /// Begins the run that something outside asks for; returns when it is written down.
+    /// Begins a run that something outside asks for; returns when it is written down.
     pub async fn hook(&self, hook: Hook) -> Result<Reply, Refusal> {
         let (answer, answered) = oneshot::channel();
         self.mailbox.send(Mail::Hook { hook, answer }).await.map_err(|_| Refusal::Stopping)?;

@@ -9,7 +9,7 @@ use vigie_core::{
     bridge::{Accepted, NotAccepted},
     caller::{AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest},
     command::{Refusal, Reply},
-    decide::{Decision, Event, decide, next_deadline},
+    decide::{Decision, Event, LookUp, decide, next_deadline},
     id::BridgeName,
     ids::Ids,
     run::Catalog,
@@ -126,10 +126,20 @@ impl Worker {
             }
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             Mail::Request { request, answer } => {
-                self.take(Event::Request(request), Waiting::Request(answer)).await;
+                let wanted = self.state.looks_up(&request.what);
+                match self.look_up(wanted).await {
+                    Ok(()) => self.take(Event::Request(request), Waiting::Request(answer)).await,
+                    // Whoever asked may have gone.
+                    Err(refusal) => drop(answer.send(Err(refusal))),
+                }
             }
             Mail::Hook { hook, answer } => {
-                self.take(Event::Hook(hook), Waiting::Request(answer)).await;
+                let wanted = self.state.looks_up_for_hook(&hook);
+                match self.look_up(wanted).await {
+                    Ok(()) => self.take(Event::Hook(hook), Waiting::Request(answer)).await,
+                    // Whoever asked may have gone.
+                    Err(refusal) => drop(answer.send(Err(refusal))),
+                }
             }
             Mail::Agent { call, answer } => self.agent(call, answer).await,
             // Whoever asked may have gone.
@@ -157,12 +167,37 @@ impl Worker {
         }
     }
 
+    /// A run that is over and no longer in memory is read again before it is decided about.
+    async fn look_up(&mut self, wanted: Option<LookUp>) -> Result<(), Refusal> {
+        let found = match wanted {
+            None => return Ok(()),
+            Some(LookUp::Named(name)) => timeout(LOOK_UP, self.store.run(name)).await,
+            Some(LookUp::Started(start)) => timeout(LOOK_UP, self.store.run_started(start)).await,
+        };
+        let reason = match found {
+            Ok(Ok(run)) => {
+                if let Some(run) = run {
+                    self.state.runs.absorb(run);
+                }
+                return Ok(());
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the database is slow".into(),
+        };
+        Err(Refusal::NotWritten { reason })
+    }
+
     async fn agent(
         &mut self,
         call: AgentCall,
         answer: oneshot::Sender<Result<AgentReply, AgentRefusal>>,
     ) {
         let AgentCall { token, host, what } = call;
+        let wanted = self.state.looks_up_for_agent(&what);
+        if let Err(refusal) = self.look_up(wanted).await {
+            // Whoever asked may have gone.
+            return drop(answer.send(Err(refusal.into())));
+        }
         let facts = match (&what, self.state.known(&token)) {
             (AgentCommand::Send(letter), Some(known)) => {
                 let looked_up = self.store.mail_facts(&known.principal, letter);
@@ -241,16 +276,15 @@ impl Worker {
         let reason = || "its disk takes nothing".to_owned();
         match mail {
             Mail::Event(event) => self.keep_catalog(&event),
-            // Whoever asked may have gone.
-            Mail::Hook { answer, .. } => {
-                drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
-            }
             Mail::Heard { answer, .. } | Mail::Noted { answer, .. } => refuse(answer, reason()),
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             // Whoever asked may have gone.
             Mail::Known { token, answer } => drop(answer.send(self.state.known(&token))),
             Mail::Agent { answer, .. } => {
                 drop(answer.send(Err(Refusal::NotWritten { reason: reason() }.into())));
+            }
+            Mail::Hook { answer, .. } => {
+                drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
             }
             Mail::Request { request, answer } => {
                 let reply = self.state.read(&request.what);

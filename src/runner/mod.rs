@@ -1,24 +1,121 @@
-//! Carries out steps of runs, one keeper process an attempt, and tells what became of each. Decides
-//! nothing.
+//! Carries out steps of runs, one process an attempt, and tells what became of each. Decides nothing.
+//!
+//! The process (`vigie step`, in `keep`) outlives us, so what is known of an attempt is what its
+//! folder says (`place`): a daemon that comes later reads the same there as the one that began it.
 
-use vigie_core::{id::RunId, run::StepOrder};
-use vigie_workflow::value::StepPath;
+mod attempt;
+pub mod keep;
+mod place;
+mod prepare;
+mod secrets;
+mod task;
+mod tidy;
+
+pub use place::output_path;
+pub use secrets::secret;
+pub use tidy::tidy;
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio_util::sync::CancellationToken;
+use vigie_core::{
+    decide::Event,
+    id::RunId,
+    run::{StepOrder, StepTold},
+};
+use vigie_workflow::{run::Told, value::StepPath};
 
 use crate::{hub::Hub, sessions::Ground, tasks::Tasks};
+use attempt::Attempt;
 
 /// The effects' way to steps.
-pub struct Runner;
+pub struct Runner {
+    ground: Ground,
+    tasks: Tasks,
+    hub: Hub,
+    running: Running,
+}
+
+type Key = (RunId, StepPath, u32);
+
+/// The attempts that somebody sees to here, and how each is told to stop. The core says how many
+/// there may be.
+#[derive(Clone, Default)]
+struct Running(Arc<Mutex<HashMap<Key, CancellationToken>>>);
 
 impl Runner {
-    pub fn start(_ground: &Ground, _tasks: &Tasks, _hub: &Hub) -> Self {
-        todo!()
+    pub fn start(ground: &Ground, tasks: &Tasks, hub: &Hub) -> Self {
+        let (ground, tasks, hub) = (ground.clone(), tasks.clone(), hub.clone());
+        Self { ground, tasks, hub, running: Running::default() }
     }
 
+    /// Does not wait: what becomes of it is told to the hub. An order that is being carried out is
+    /// not carried out twice.
     pub fn carry_out(&self, order: StepOrder) {
-        todo!("{order:?}")
+        let key = (order.run, order.step.clone(), order.attempt);
+        let Some(cancel) = self.running.enter(&key) else { return };
+        let attempt = self.attempt(key, cancel);
+        self.see_to(async move |attempt| attempt.carry_out(order).await, attempt);
     }
 
+    /// Ends it with all its processes, if it runs; what is not carried out by anybody is cancelled.
     pub fn stop(&self, run: RunId, step: StepPath, attempt: u32) {
-        todo!("{run} {step} {attempt}")
+        let key = (run, step, attempt);
+        let Some(cancel) = self.running.enter(&key) else { return self.running.cancel(&key) };
+        cancel.cancel();
+        let attempt = self.attempt(key, cancel);
+        self.see_to(async move |attempt| attempt.stop().await, attempt);
+    }
+
+    fn attempt(&self, (run, step, attempt): Key, cancel: CancellationToken) -> Attempt {
+        let leave = self.tasks.stopping();
+        Attempt { ground: self.ground.clone(), run, step, attempt, cancel, leave }
+    }
+
+    fn see_to<F>(&self, work: impl FnOnce(Attempt) -> F + Send + 'static, attempt: Attempt)
+    where
+        F: Future<Output = Option<Told>> + Send + 'static,
+    {
+        let key = (attempt.run, attempt.step.clone(), attempt.attempt);
+        let (hub, running) = (self.hub.clone(), self.running.clone());
+        let work = work(attempt);
+        self.tasks.start("step", move |_| async move {
+            let told = work.await;
+            // Before it is told: what follows from that may be the next order for it.
+            running.leave(&key);
+            if let Some(told) = told {
+                let (run, step, attempt) = key;
+                hub.tell(Event::Step(StepTold { run, step, attempt, told })).await;
+            }
+        });
+    }
+}
+
+impl Running {
+    fn all(&self) -> MutexGuard<'_, HashMap<Key, CancellationToken>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None`: somebody is at it.
+    fn enter(&self, key: &Key) -> Option<CancellationToken> {
+        let mut all = self.all();
+        if all.contains_key(key) {
+            return None;
+        }
+        let cancel = CancellationToken::new();
+        all.insert(key.clone(), cancel.clone());
+        Some(cancel)
+    }
+
+    fn cancel(&self, key: &Key) {
+        if let Some(cancel) = self.all().get(key) {
+            cancel.cancel();
+        }
+    }
+
+    fn leave(&self, key: &Key) {
+        self.all().remove(key);
     }
 }

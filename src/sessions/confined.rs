@@ -14,7 +14,7 @@ const DEMO: &str = "demo";
 
 /// An agent cannot be confined as it must be.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NotConfined {
+pub(crate) enum NotConfined {
     #[error(
         "its agent is to be confined (`confine = \"required\"`), and one thing is missing here, {}: \
          {}; `vigie doctor` says what to do", .0.protection.name(), .0.why
@@ -31,7 +31,7 @@ pub(super) enum NotConfined {
 
 impl Ground {
     /// For a program of `agent` that works in `folders`; `None`: nothing is closed to it.
-    pub(super) fn confinement(
+    pub(crate) fn confinement(
         &self,
         agent: &Agent,
         folders: &[&Path],
@@ -61,7 +61,8 @@ impl Ground {
         let hide: Vec<PathBuf> = self.hidden.iter().chain(&agent.hide).cloned().collect();
         let keep = folders.iter().filter(|path| self.is_worked_in(path));
         let keep = keep.map(|path| path.to_path_buf()).collect();
-        let confinement = Confinement { by, hide, keep, show: Vec::new(), account };
+        let confinement =
+            Confinement { by, hide, keep, show: Vec::new(), read_only: Vec::new(), account };
         Ok((!confinement.by.is_empty()).then_some(confinement))
     }
 

@@ -13,7 +13,7 @@ use vigie_core::{
     bridge::{CardKind, Risk},
     caller::{Isolated, Principal, TokenRow, TokenScope},
     command::{BridgeView, IdentityView, People, SessionView, Status},
-    gate::{Gate, GateState},
+    gate::{Gate, GateState, Waits},
     mail::{Mail, MailState},
     session::{Ended, Life, Role},
     state::{self, ChatRow, ChatState},
@@ -209,6 +209,7 @@ impl GateShape {
                 CardKind::Permission => "permission",
                 CardKind::Question => "question",
                 CardKind::Plan => "plan",
+                CardKind::Approval => "approval",
             }
             .into(),
             title: shown.title.clone(),
@@ -236,9 +237,22 @@ impl GateShape {
     }
 }
 
+/// What an approval asks for besides a yes.
+fn form(gate: &Gate, fields: &[vigie_workflow::language::Field]) -> Vec<QuestionShape> {
+    let option = |label: &String| OptionShape { label: label.clone(), description: String::new() };
+    let shape = |(at, field): (usize, &vigie_workflow::language::Field)| QuestionShape {
+        text: if field.title.is_empty() { field.id.to_string() } else { field.title.clone() },
+        options: field.choices.iter().map(option).collect(),
+        multiple: false,
+        picked: gate.picked.get(at).cloned().flatten(),
+    };
+    fields.iter().enumerate().map(shape).collect()
+}
+
 fn questions(gate: &Gate) -> Vec<QuestionShape> {
     let asked = match &gate.ask {
         Asked::Questions { questions } => questions,
+        Asked::Approval(approval) => return form(gate, &approval.form),
         Asked::Permission { .. } | Asked::Plan { .. } => return Vec::new(),
     };
     let shape = |(at, question): (usize, &vigie_core::agent::Question)| QuestionShape {
@@ -319,9 +333,12 @@ impl BridgeShape {
 
 /// Each gate with the name of its session.
 pub fn gates(gates: &[Gate], sessions: &[SessionView]) -> Vec<GateShape> {
-    let name = |gate: &Gate| {
-        let view = sessions.iter().find(|view| view.session.id == gate.session);
-        view.map_or_else(|| gate.session.to_string(), |view| view.session.name.to_string())
+    let name = |gate: &Gate| match &gate.waits {
+        Waits::Step(waits) => waits.run_name.clone(),
+        Waits::Session(waits) => {
+            let view = sessions.iter().find(|view| view.session.id == waits.session);
+            view.map_or_else(|| waits.session.to_string(), |view| view.session.name.to_string())
+        }
     };
     gates.iter().map(|gate| GateShape::new(gate, name(gate))).collect()
 }

@@ -6,13 +6,22 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-use minijinja::{Environment, UndefinedBehavior, Value};
+use minijinja::{Environment, UndefinedBehavior, Value, value::ValueKind};
 use serde::{Deserialize, Serialize};
-use std::sync::LazyLock;
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 pub use scan::{LONGEST_EXPR, MOST_STATEMENTS, Reference, SourceError};
 
-use crate::value::Sealed;
+use crate::{
+    run::fence::{PREFACE, fence},
+    value::{Sealed, SecretName},
+};
 
 /// Steps of evaluation that one template may take: a page of loops, and no endless one.
 const FUEL: u64 = 50_000;
@@ -111,12 +120,37 @@ fn format(
         }
         // Lists and maps read as JSON, not as one language's notation of them.
         None => {
-            let json = serde_json::to_string(value).map_err(|error| {
-                minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string())
-            })?;
+            let json = json(value)?.to_string();
             Ok(out.write_str(&json.replace(MARK, &format!("{MARK}{MARK}")))?)
         }
     }
+}
+
+/// The value as JSON; what fails whoever reads it fails this as well, however deep it stands.
+fn json(value: &Value) -> Result<serde_json::Value, minijinja::Error> {
+    let wrong = |error: serde_json::Error| {
+        minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string())
+    };
+    Ok(match value.kind() {
+        // Serialized, it would pass for nothing.
+        ValueKind::Invalid => {
+            let words = value.to_string();
+            let words = words.trim_start_matches("<invalid value: invalid operation: ");
+            let words = words.trim_end_matches('>').to_owned();
+            return Err(minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, words));
+        }
+        ValueKind::Seq | ValueKind::Iterable => {
+            value.try_iter()?.map(|item| json(&item)).collect::<Result<_, _>>()?
+        }
+        ValueKind::Map => {
+            let mut fields = serde_json::Map::new();
+            for key in value.try_iter()? {
+                fields.insert(key.to_string(), json(&value.get_item(&key)?)?);
+            }
+            fields.into()
+        }
+        _ => serde_json::to_value(value).map_err(wrong)?,
+    })
 }
 
 impl Template {
@@ -143,8 +177,42 @@ impl Template {
     /// A value that is not there, or a text that is too long.
     pub fn render(&self, context: &Value) -> Result<String, TemplateError> {
         let sealed = self.render_sealed(context)?;
-        let text = sealed.open(|_| None);
-        text.map_err(|name| TemplateError(format!("the secret {name} cannot stand here")))
+        sealed.open(|_| None).map_err(no_secret)
+    }
+
+    /// The text of a prompt: whatever is filled in that is none of `own` stands fenced.
+    pub(crate) fn render_data(
+        &self,
+        context: &Value,
+        own: BTreeSet<String>,
+    ) -> Result<String, TemplateError> {
+        if self.is_plain() {
+            return Ok(self.source.clone());
+        }
+        let any = Arc::new(AtomicBool::new(false));
+        let fenced = Arc::clone(&any);
+        let mut env = ENGINE.clone();
+        env.set_formatter(move |out, state, value| {
+            let is_data = match value.kind() {
+                ValueKind::Undefined
+                | ValueKind::None
+                | ValueKind::Bool
+                | ValueKind::Number
+                | ValueKind::Invalid => false,
+                _ => value.as_str().is_none_or(|text| !own.contains(text)),
+            };
+            if !is_data || value.downcast_object_ref::<Secret>().is_some() {
+                return format(out, state, value);
+            }
+            fenced.store(true, Ordering::Relaxed);
+            let text = match value.as_str() {
+                Some(text) => text.to_owned(),
+                None => json(value)?.to_string(),
+            };
+            format(out, state, &Value::from(fence(&text)))
+        });
+        let text = self.filled(&env, context)?.open(|_| None).map_err(no_secret)?;
+        Ok(if any.load(Ordering::Relaxed) { format!("{PREFACE}{text}") } else { text })
     }
 
     /// The text, secrets by name.
@@ -155,9 +223,12 @@ impl Template {
         if self.is_plain() {
             return Ok(Sealed::plain(&self.source));
         }
-        let text = ENGINE
-            .render_str(&self.source, context)
-            .map_err(|error| TemplateError(words(&error)))?;
+        self.filled(&ENGINE, context)
+    }
+
+    fn filled(&self, env: &Environment<'_>, context: &Value) -> Result<Sealed, TemplateError> {
+        let text =
+            env.render_str(&self.source, context).map_err(|error| TemplateError(words(&error)))?;
         if text.len() > LONGEST {
             return Err(TemplateError(format!("it comes to more than {LONGEST} bytes")));
         }
@@ -181,7 +252,7 @@ impl Expr {
     /// # Errors
     /// A value that is not there.
     pub fn value(&self, context: &Value) -> Result<serde_json::Value, TemplateError> {
-        serde_json::to_value(self.eval(context)?).map_err(|error| TemplateError(error.to_string()))
+        json(&self.eval(context)?).map_err(|error| TemplateError(words(&error)))
     }
 
     /// # Errors
@@ -200,6 +271,10 @@ impl Expr {
         }
         Ok(value)
     }
+}
+
+fn no_secret(name: &SecretName) -> TemplateError {
+    TemplateError(format!("the secret {name} cannot stand here"))
 }
 
 fn words(error: &minijinja::Error) -> String {

@@ -450,9 +450,11 @@ impl From<&TicketView> for TicketShape {
                 shape.standing = StandingName::Answered;
                 let answers = match &answer.decision {
                     Decision::Answers { answers } => answers.clone(),
-                    Decision::Allow { .. } | Decision::Deny { .. } | Decision::Plan { .. } => {
-                        vec![answer.verdict.clone()]
-                    }
+                    Decision::Allow { .. }
+                    | Decision::Deny { .. }
+                    | Decision::Plan { .. }
+                    | Decision::Approve { .. }
+                    | Decision::SendBack { .. } => vec![answer.verdict.clone()],
                 };
                 shape.answer = Some(AnswerShape { answers, at: instant(answer.at) });
             }

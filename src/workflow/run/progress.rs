@@ -1,0 +1,1 @@
+//! A run as a few lines of text, for a phone.
