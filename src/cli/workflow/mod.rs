@@ -14,6 +14,7 @@ mod schema;
 mod show;
 
 pub(super) use args::{What, Workflow};
+pub(super) use runs::table_of_runs;
 
 use super::{Desk, failure::Failure};
 
