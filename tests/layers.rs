@@ -31,7 +31,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("watch", &["hub", "tasks"]),
     ("web", &["clock", "config", "hub", "tasks", "workflows"]),
     ("mcp", &["hub", "tasks"]),
-    ("doctor", &["agents", "bridges", "config", "confine", "web", "workflows"]),
+    ("doctor", &["agents", "bridges", "clock", "config", "confine", "web", "workflows"]),
     (
         "daemon",
         &[
