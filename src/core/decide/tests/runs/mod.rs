@@ -2,4 +2,12 @@
 
 use super::world::World;
 
+mod agents;
+mod calls;
+mod chat;
+mod crash;
+mod gates;
+mod limits;
 mod steps;
+mod triggers;
+mod turns;

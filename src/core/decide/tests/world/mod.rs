@@ -4,6 +4,8 @@ mod chats;
 mod runs;
 mod sessions;
 
+pub(in crate::decide::tests) use runs::start_run;
+
 use chrono::{DateTime, TimeDelta};
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -76,6 +78,8 @@ pub(super) struct World {
     pub host: Host,
     /// Most messages that one decision wrote, so that one commit has them.
     pub mails_at_once: usize,
+    /// The same of lines of runs' logs.
+    pub lines_at_once: usize,
     /// What the runner was told, oldest first.
     pub steps: Vec<StepOrder>,
     pub stopped: Vec<(RunId, String, u32)>,
@@ -239,6 +243,7 @@ impl World {
             cut: false,
             host: Host { load_permille: 100, free_mib: 8000 },
             mails_at_once: 0,
+            lines_at_once: 0,
             steps: Vec::new(),
             stopped: Vec::new(),
             commits: 0,
@@ -337,6 +342,8 @@ impl World {
             Row::Mail(mail) => Some(mail.id),
             _ => None,
         });
+        let lines = decision.rows.iter().filter(|row| matches!(row, Row::RunLog(_))).count();
+        self.lines_at_once = self.lines_at_once.max(lines);
         self.mails_at_once = self.mails_at_once.max(mails.collect::<HashSet<_>>().len());
         for row in &decision.rows {
             self.write(row);

@@ -212,6 +212,18 @@ impl World {
         }
     }
 
+    /// Whatever is told of a run that is over changes nothing.
+    pub(in crate::decide::tests) fn tells_nothing(&mut self, name: &str, told: Told) {
+        let (run, before) = (self.run_id(name), self.commits);
+        let step = "ask".parse().unwrap();
+        self.step(Event::Step(StepTold { run, step, attempt: 1, told }));
+        assert_eq!(self.commits, before);
+    }
+
+    pub(in crate::decide::tests) fn step_tick(&mut self) {
+        self.step(Event::Tick);
+    }
+
     /// How the runner was told about each step of a run, in order: `a begin`, `b adopt`.
     pub(in crate::decide::tests) fn told_runner(&self, name: &str) -> Vec<String> {
         let how = |order: &StepOrder| match order.how {
