@@ -64,6 +64,19 @@ fn a_prompt_marks_data_and_not_the_words_of_the_workflow() {
 }
 
 #[test]
+fn words_of_a_person_at_an_approval_are_to_be_followed() {
+    let mut run = Owner::of(vec![
+        approval("ok"),
+        claude("a", "{{ steps.ok.words }} {{ steps.ok.answers.size }}").needs(&["ok"]),
+    ]);
+    let mut ended = done();
+    ended.output.values.insert("words".into(), "keep it short".into());
+    ended.output.values.insert("answers".into(), serde_json::json!({ "size": "small" }));
+    run.end("ok", ended);
+    assert_eq!(prompt(&run, "a"), "keep it short small");
+}
+
+#[test]
 fn items_from_outside_are_data() {
     let mut run = Owner::of(vec![
         shell("list"),

@@ -3,6 +3,7 @@
 mod again;
 mod agents;
 mod build;
+mod crash;
 mod data;
 mod expect;
 mod order;
