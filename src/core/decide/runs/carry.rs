@@ -7,7 +7,6 @@ use vigie_workflow::{
     value::StepPath,
 };
 
-use super::ENTRIES_AT_ONCE;
 use crate::{
     Timestamp,
     decide::{About, Effect, Work},
@@ -139,16 +138,15 @@ impl Work<'_> {
 
     /// Goes on with every run that something happened to, as far as one decision may.
     pub(in crate::decide) fn carry_runs(&mut self) {
-        let mut left = ENTRIES_AT_ONCE;
-        while left > 0
+        while self.entries_left > 0
             && let Some(run) = self.state.runs.next_touched()
         {
-            self.carry(run, &mut left);
+            self.carry(run);
         }
         self.give_room();
     }
 
-    fn carry(&mut self, id: RunId, left: &mut usize) {
+    fn carry(&mut self, id: RunId) {
         self.time_out_steps(id);
         let began = self.state.runs.get(id).map_or(0, |known| known.seq);
         while let Some(known) = self.state.runs.get(id) {
@@ -158,13 +156,13 @@ impl Work<'_> {
             }
             // Room on this machine is looked after where a step is handed to the runner.
             let mut entries = known.run.next(usize::MAX, self.now);
-            entries.truncate(*left); // the rest comes again
+            entries.truncate(self.entries_left); // the rest comes again
             if entries.is_empty() {
                 break;
             }
-            *left = left.saturating_sub(entries.len());
+            self.entries_left -= entries.len();
             self.write_log(id, entries);
-            if *left == 0 {
+            if self.entries_left == 0 {
                 self.state.runs.touch(id);
                 break;
             }
@@ -296,20 +294,17 @@ impl Work<'_> {
     }
 
     fn order_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
-        let Ok(project) = self.project_of_step(run, &step) else { return };
+        let project = self.project_of_step(run, &step);
         let Some(known) = self.state.runs.get(run) else { return };
-        let Ok(work) = known.run.work(&step) else { return };
-        let folder = match &work.in_session {
-            None => project.path,
-            Some(session) => match self.state.session_named(session) {
-                Some(session) => session.cwd.clone(),
-                None => {
-                    let why = format!("there is no session {session} whose folder it could run in");
+        let (project, work) =
+            match project.and_then(|project| Ok((project, known.run.work(&step)?))) {
+                Ok(found) => found,
+                // It was well when it began to wait; something has changed since.
+                Err(why) => {
                     self.state.runs.end_work(run, &step);
                     return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
                 }
-            },
-        };
+            };
         let order = StepOrder {
             run,
             name: known.row.name(),
@@ -317,7 +312,7 @@ impl Work<'_> {
             attempt,
             how,
             work,
-            folder,
+            folder: project.path,
             project: project.name,
             workflow: known.row.workflow.clone(),
         };
