@@ -6,7 +6,7 @@ use crate::{
     decide::{About, Work, requests::NEAR},
     id::{HumanId, RunId},
     nearest::nearest,
-    run::{Hook, RunListing, StartRun, Starter},
+    run::{Hook, StartRun, Starter},
     state::State,
 };
 
@@ -162,14 +162,6 @@ impl Work<'_> {
         let about = About { human: Some(by.clone()), ..About::default() };
         let name = self.state.name_of(by);
         self.retry_run(id, from, about, &name)
-    }
-
-    pub(in crate::decide) fn workflows(&self) -> Reply {
-        Reply::Workflows(self.state.workflow_views(self.now))
-    }
-
-    pub(in crate::decide) fn runs(&self, listing: &RunListing) -> Reply {
-        Reply::Runs(self.state.run_views(listing, self.now))
     }
 
     pub(in crate::decide) fn show_run(&self, name: &str) -> Result<Reply, Refusal> {
