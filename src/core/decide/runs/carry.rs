@@ -330,6 +330,14 @@ impl Work<'_> {
                 Some(With::Runner { .. }) => {
                     self.effect(Effect::StopStep { run, step, attempt });
                 }
+                // A daemon before us may have begun it: only the runner knows.
+                Some(With::Held { project, needs, how }) if *how != StepHow::Begin => {
+                    self.state.runs.end_work(run, &step);
+                    let work =
+                        AtWork { attempt, with: With::Runner { project, needs }, until: None };
+                    self.state.runs.begin_work(run, step.clone(), work);
+                    self.effect(Effect::StopStep { run, step, attempt });
+                }
                 Some(With::Run { child }) => self.stop_called(child),
                 Some(With::Held { .. } | With::Session { .. } | With::People) | None => {
                     self.let_go(run, &step, Some(attempt));
@@ -348,14 +356,19 @@ impl Work<'_> {
             return;
         };
         self.state.runs.end_work(run, step);
+        let begun = match &work.with {
+            With::Runner { .. } => true,
+            With::Held { how, .. } => **how != StepHow::Begin,
+            With::Session { .. } | With::People | With::Run { .. } => false,
+        };
+        if begun {
+            let (step, attempt) = (step.clone(), work.attempt);
+            self.effect(Effect::StopStep { run, step, attempt });
+        }
         match work.with {
-            With::Runner { .. } => {
-                let (step, attempt) = (step.clone(), work.attempt);
-                self.effect(Effect::StopStep { run, step, attempt });
-            }
             With::Session { session } => self.drop_step_turn(run, step, work.attempt, session),
             With::Run { child } => self.stop_called(child),
-            With::Held { .. } | With::People => {}
+            With::Runner { .. } | With::Held { .. } | With::People => {}
         }
     }
 
