@@ -295,12 +295,12 @@ fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBu
     // The file may be a link to one that lies elsewhere, with other settings of the person.
     let linked = fs::canonicalize(config_file).ok();
     let hidden = [data.into(), folder.unwrap_or(config_file).into(), token];
+    // Where the whole folder is hidden, this is.
+    let own = Some(own).filter(|_| folder.is_none());
     let secrets = config.secrets.iter().filter_map(|secret| match &secret.from {
         SecretFrom::File(file) => Some(file.clone()),
         SecretFrom::Env(_) | SecretFrom::Command(_) | SecretFrom::Keyring { .. } => None,
     });
-    // Where the whole folder is hidden, this is.
-    let own = Some(own).filter(|_| folder.is_none());
     Ok(hidden.into_iter().chain(own).chain(linked).chain(secrets).collect())
 }
 
@@ -363,7 +363,7 @@ fn outside(
             Box::pin(async move { store.mailbox(query).await.map_err(unread) }) as Boxed<_>
         }),
         workflows,
-        secret: secrets(),
+        secret: secrets(&ground),
         output: outputs(ground.data.clone()),
         folder: Arc::new(move |session| ground.folder(session.id, session.run)),
         screen: Arc::new(|folder| {
@@ -452,8 +452,12 @@ async fn transcript(folder: PathBuf) -> Result<String, String> {
 }
 
 /// Looks up what a webhook's caller must know.
-fn secrets() -> web::ReadSecret {
-    Arc::new(|_, _| Box::pin(async { Err("STUB".into()) }))
+fn secrets(ground: &Ground) -> web::ReadSecret {
+    let config = ground.config.clone();
+    Arc::new(move |name, workflow| {
+        let config = config.clone();
+        Box::pin(async move { runner::secret(&config.secrets, &workflow, name).await }) as Boxed<_>
+    })
 }
 
 /// Reads what steps print, from where their own process writes it.

@@ -7,7 +7,7 @@ use vigie_core::{
     bridge::{Bridge, Limits, Room},
     id::{AgentName, BridgeName, ChatId, HumanId},
     route::{BadPrefix, StoryPattern},
-    state::{Chat, Person, Project, Rules, WorkflowRules, WorktreeRule},
+    state::{Chat, Person, Project, Rules, WorktreeRule},
 };
 
 use crate::{
@@ -38,19 +38,9 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         strangers: config.access.strangers,
         without_mail: without_mail(config),
         bounds: config.bounds.clone(),
-        workflows: workflows(&config.workflows),
+        workflows: config.workflows.rules.clone(),
         lord: config.lord.clone(),
     })
-}
-
-fn workflows(workflows: &config::Workflows) -> WorkflowRules {
-    let size = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
-    WorkflowRules {
-        host_steps: size(workflows.host_steps),
-        project_steps: size(workflows.project_steps),
-        runs: size(workflows.open_runs),
-        agents: size(workflows.agent_steps),
-    }
 }
 
 fn without_mail(config: &Config) -> HashSet<AgentName> {

@@ -1,7 +1,7 @@
 //! What a person reads when the configuration is wrong, and what holds without one.
 
 use std::path::PathBuf;
-use vigie::config::{Bounds, Config, Lord, OnOff, Role, Surroundings, WorktreeMode};
+use vigie::config::{Bounds, Config, Lord, OnOff, Role, Surroundings, WorkflowRules, WorktreeMode};
 use vigie_core::id::{AgentName, ProjectName};
 
 fn around() -> Surroundings {
@@ -119,7 +119,7 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
-      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord, workflows.
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord, workflows, secret.
     "#);
 }
 
@@ -551,11 +551,11 @@ fn a_lord_that_cannot_be_is_said_and_names_are_checked_while_it_is_off() {
 
 #[test]
 fn only_projects_that_are_there_are_armed_and_bounds_of_steps_are_numbers() {
-    let config = parse(
+    let config = read(
         "[[project]]\nname = \"quay\"\npath = \"/srv/quay\"\n\n[workflows]\ntriggers = [\"quay\"]\nhost_steps = 4\n",
     );
     assert_eq!(config.workflows.triggers, [ProjectName::new("quay")]);
-    assert_eq!((config.workflows.host_steps, config.workflows.agent_steps), (4, 4));
+    assert_eq!(config.workflows.rules, WorkflowRules { host_steps: 4, ..WorkflowRules::default() });
     insta::assert_snapshot!(explain("[workflows]\ntriggers = [\"dem\"]\nopen_runs = 0\n"), @r#"
     config.toml:2:13: no project is called `dem`
       | triggers = ["dem"]

@@ -24,10 +24,14 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("outbox", &["hub", "tasks"]),
     ("workflows", &["clock", "config", "hub", "tasks"]),
     ("sessions", &["agents", "clock", "config", "confine", "hold", "hub", "looks", "tasks"]),
+    (
+        "runner",
+        &["agents", "clock", "config", "confine", "hold", "hub", "looks", "sessions", "tasks"],
+    ),
     ("watch", &["hub", "tasks"]),
     ("web", &["clock", "config", "hub", "tasks", "workflows"]),
     ("mcp", &["hub", "tasks"]),
-    ("doctor", &["agents", "bridges", "config", "confine", "web", "workflows"]),
+    ("doctor", &["agents", "bridges", "clock", "config", "confine", "web", "workflows"]),
     (
         "daemon",
         &[
@@ -41,6 +45,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "mcp",
             "outbox",
             "rules",
+            "runner",
             "sessions",
             "store",
             "tasks",
@@ -61,6 +66,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "doctor",
             "hold",
             "looks",
+            "runner",
             "tasks",
             "web",
             "workflows",

@@ -38,7 +38,10 @@ use clap::Parser;
 use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
 use crate::{
-    agents::demo, clock::Clock, config::Surroundings, confine, hold,
+    agents::demo,
+    clock::Clock,
+    config::Surroundings,
+    confine, hold,
     runner::{javascript, keep},
     web::client::Client,
 };

@@ -40,8 +40,8 @@ const TABLES: [&str; 14] = [
     "access",
     "bounds",
     "lord",
-    "secret",
     "workflows",
+    "secret",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -517,8 +517,8 @@ mod tests {
             ("access", keys::of::<AccessRow>()),
             ("bounds", keys::of::<BoundsRow>()),
             ("lord", keys::of::<LordRow>()),
-            ("secret", keys::of::<SecretRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
+            ("secret", keys::of::<SecretRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

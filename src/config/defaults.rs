@@ -10,7 +10,8 @@ use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
     Access, Agent, Bounds, Config, Gates, Human, Language, LongAnswers, OnOff, Phone, Project,
-    Recording, Role, Routing, Strangers, Surroundings, Telegram, Web, Workflows, WorktreeMode,
+    Recording, Role, Routing, Strangers, Surroundings, Telegram, Web, WorkflowRules, Workflows,
+    WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -38,25 +39,14 @@ pub(super) fn config(around: &Surroundings) -> Config {
         access: Access { strangers: Strangers::Answered },
         bounds: Bounds::default(),
         lord: None,
+        workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
         secrets: Vec::new(),
-        workflows: workflows(),
         warnings: Vec::new(),
     }
 }
 
 pub(super) fn listen() -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, PORT))
-}
-
-/// A step is a process or two, an agent in a step some hundred MiB.
-pub(super) fn workflows() -> Workflows {
-    Workflows {
-        triggers: Vec::new(),
-        host_steps: 16,
-        project_steps: 8,
-        agent_steps: 4,
-        open_runs: 1000,
-    }
 }
 
 fn owner(around: &Surroundings) -> Human {

@@ -18,7 +18,7 @@ pub use paths::{NoHome, Surroundings};
 pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
     caller::Bounds,
-    state::{Lord, Role, Strangers},
+    state::{Lord, Role, Strangers, WorkflowRules},
 };
 
 use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
@@ -48,9 +48,9 @@ pub struct Config {
     pub bounds: Bounds,
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
+    pub workflows: Workflows,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
-    pub workflows: Workflows,
     /// What is allowed and still worth a word at the start, each a sentence.
     pub warnings: Vec<String>,
 }
@@ -223,12 +223,8 @@ impl std::fmt::Display for PublicUrl {
 pub struct Workflows {
     /// Projects whose own workflows may be started by their schedule and by webhooks.
     pub triggers: Vec<ProjectName>,
-    /// Steps at the same time: on this machine, of one project, and by agents.
-    pub host_steps: u32,
-    pub project_steps: u32,
-    pub agent_steps: u32,
-    /// Runs that are not over; past it no more are begun.
-    pub open_runs: u32,
+    /// How much of this machine they may take up.
+    pub rules: WorkflowRules,
 }
 
 /// Reads the address of a Bot API as the configuration takes it; `None`: it is none.

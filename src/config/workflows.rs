@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use toml::Spanned;
 use vigie_core::id::ProjectName;
 
-use super::{Config, Workflows, check::Check, defaults, problem::nearest, rows::WorkflowsRow};
+use super::{Config, WorkflowRules, Workflows, check::Check, problem::nearest, rows::WorkflowsRow};
 
 /// No machine does more than this at once to any avail.
 const STEPS: RangeInclusive<u32> = 1..=1000;
@@ -13,19 +13,29 @@ const OPEN_RUNS: RangeInclusive<u32> = 1..=10_000;
 
 impl Check<'_> {
     pub(super) fn workflows(&mut self, row: WorkflowsRow, config: &Config) -> Workflows {
-        let usual = defaults::workflows();
+        let usual = WorkflowRules::default();
         let steps = "A whole number from 1 to 1000.";
         let runs = "A whole number from 1 to 10000.";
         let triggers = row.triggers.unwrap_or_default();
-        Workflows {
-            triggers: triggers.iter().filter_map(|name| self.armed(name, config)).collect(),
-            host_steps: self.count(row.host_steps, &STEPS, steps).unwrap_or(usual.host_steps),
+        let rules = WorkflowRules {
+            host_steps: self.many(row.host_steps, &STEPS, steps).unwrap_or(usual.host_steps),
             project_steps: self
-                .count(row.project_steps, &STEPS, steps)
+                .many(row.project_steps, &STEPS, steps)
                 .unwrap_or(usual.project_steps),
-            agent_steps: self.count(row.agent_steps, &STEPS, steps).unwrap_or(usual.agent_steps),
-            open_runs: self.count(row.open_runs, &OPEN_RUNS, runs).unwrap_or(usual.open_runs),
-        }
+            runs: self.many(row.open_runs, &OPEN_RUNS, runs).unwrap_or(usual.runs),
+            agents: self.many(row.agent_steps, &STEPS, steps).unwrap_or(usual.agents),
+        };
+        let armed = triggers.iter().filter_map(|name| self.armed(name, config)).collect();
+        Workflows { triggers: armed, rules }
+    }
+
+    fn many(
+        &mut self,
+        value: Option<Spanned<i64>>,
+        range: &RangeInclusive<u32>,
+        hint: &str,
+    ) -> Option<usize> {
+        self.count(value, range, hint).and_then(|count| usize::try_from(count).ok())
     }
 
     fn armed(&mut self, name: &Spanned<String>, config: &Config) -> Option<ProjectName> {

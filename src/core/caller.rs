@@ -229,6 +229,8 @@ pub enum AgentCommand {
     },
     Usage,
     Workflows,
+    /// Those the caller can see, newest first.
+    Runs,
     Run(StartRun),
     ShowRun {
         name: String,
@@ -254,6 +256,7 @@ impl AgentCommand {
             | Self::Look { .. }
             | Self::Cancel { .. }
             | Self::Workflows
+            | Self::Runs
             | Self::ShowRun { .. }
             | Self::WaitForRun { .. }
             | Self::Usage => Some(TokenScope::Read),
@@ -440,6 +443,10 @@ pub enum AgentReply {
         left: BoundsLeft,
     },
     Workflows(Vec<WorkflowView>),
+    /// Without their steps.
+    Runs {
+        runs: Vec<RunView>,
+    },
     Run {
         run: Box<RunView>,
     },
@@ -661,6 +668,15 @@ impl AgentRefusal {
                 Some("list_sessions shows those you can see.".into())
             }
             Self::Same(Refusal::NotLive { .. }) => Some("Only a person resumes it.".into()),
+            Self::Same(Refusal::BadWorkflow { .. }) => {
+                Some("Whoever wrote its file has to mend it.".into())
+            }
+            Self::Same(Refusal::BadParams { .. }) => {
+                Some("list_workflows says what it takes.".into())
+            }
+            Self::Same(Refusal::NoRun { near, .. }) if near.is_empty() => {
+                Some("run_workflow gives the id of a run that it begins.".into())
+            }
             Self::Same(refusal) => refusal.hint(),
             Self::TokenOver { .. } => {
                 Some("Its session has ended; whoever wants to go on resumes that.".into())

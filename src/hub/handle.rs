@@ -87,7 +87,7 @@ impl Hub {
         answered.await.map_err(|_| Refusal::Stopping)?
     }
 
-    /// Begins the run that something outside asks for; returns when it is written down.
+    /// Begins a run that something outside asks for; returns when it is written down.
     pub async fn hook(&self, hook: Hook) -> Result<Reply, Refusal> {
         let (answer, answered) = oneshot::channel();
         self.mailbox.send(Mail::Hook { hook, answer }).await.map_err(|_| Refusal::Stopping)?;

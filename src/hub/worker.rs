@@ -276,11 +276,11 @@ impl Worker {
         let reason = || "its disk takes nothing".to_owned();
         match mail {
             Mail::Event(event) => self.keep_catalog(&event),
+            Mail::Heard { answer, .. } | Mail::Noted { answer, .. } => refuse(answer, reason()),
             // Whoever asked may have gone.
             Mail::Hook { answer, .. } => {
                 drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
             }
-            Mail::Heard { answer, .. } | Mail::Noted { answer, .. } => refuse(answer, reason()),
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             // Whoever asked may have gone.
             Mail::Known { token, answer } => drop(answer.send(self.state.known(&token))),

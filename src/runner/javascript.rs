@@ -3,7 +3,9 @@
 //! bounded twice, by the language's own machine and by the system.
 
 use nix::sys::resource::{Resource, setrlimit};
-use rquickjs::{CatchResultExt as _, CaughtError, Context, Ctx, Function, Runtime, Value, context::EvalOptions};
+use rquickjs::{
+    CatchResultExt as _, CaughtError, Context, Ctx, Function, Runtime, Value, context::EvalOptions,
+};
 use serde::{Deserialize, Serialize};
 use std::{
     io::{self, Read as _, Write as _},
@@ -44,7 +46,8 @@ pub fn main() -> ExitCode {
         limit(&script).map_err(|error| format!("its limits cannot be set: {error}"))?;
         run(&script)
     });
-    match result.and_then(|json| io::stdout().write_all(json.as_bytes()).map_err(|e| e.to_string())) {
+    match result.and_then(|json| io::stdout().write_all(json.as_bytes()).map_err(|e| e.to_string()))
+    {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             eprintln!("{why}");
@@ -89,7 +92,8 @@ fn evaluate(ctx: &Ctx<'_>, script: &Script) -> rquickjs::Result<String> {
     let body = eval(format!("{HEAD}{}{TAIL}", script.code))?;
     let result: Value<'_> = body.call((input,))?;
     if result.is_promise() {
-        let words = "it returned a promise, and nothing here is worth waiting for: return the value";
+        let words =
+            "it returned a promise, and nothing here is worth waiting for: return the value";
         return Err(rquickjs::Exception::throw_message(ctx, words));
     }
     match ctx.json_stringify(result)? {
@@ -107,7 +111,11 @@ fn sentence(error: &CaughtError<'_>, memory: u64) -> String {
                 return out_of_memory(memory);
             }
             let kind = exception.as_object().get::<_, String>("name").unwrap_or_default();
-            let message = if kind.is_empty() || kind == "Error" { message } else { format!("{kind}: {message}") };
+            let message = if kind.is_empty() || kind == "Error" {
+                message
+            } else {
+                format!("{kind}: {message}")
+            };
             match exception.stack().as_deref().and_then(line) {
                 Some(line) => format!("{message} (line {line})"),
                 None => message,
@@ -149,7 +157,10 @@ mod tests {
     #[test]
     fn a_script_returns_what_can_be_written_as_json() {
         assert_eq!(ran("return input.list.toSorted()").unwrap(), "[1,2,3]");
-        assert_eq!(ran("return {name: input.name, at: new Date(0)}").unwrap(), r#"{"name":"quay","at":"1970-01-01T00:00:00.000Z"}"#);
+        assert_eq!(
+            ran("return {name: input.name, at: new Date(0)}").unwrap(),
+            r#"{"name":"quay","at":"1970-01-01T00:00:00.000Z"}"#
+        );
         assert_eq!(ran("const x = 1").unwrap(), "null");
         assert!(ran("const a = {}; a.a = a; return a").unwrap_err().contains("circular"));
         assert!(ran("return Promise.resolve(1)").unwrap_err().contains("promise"));
@@ -182,7 +193,18 @@ mod tests {
 
     #[test]
     fn there_is_nothing_but_the_language() {
-        for name in ["std", "os", "fetch", "require", "process", "setTimeout", "print", "console", "XMLHttpRequest", "Deno"] {
+        for name in [
+            "std",
+            "os",
+            "fetch",
+            "require",
+            "process",
+            "setTimeout",
+            "print",
+            "console",
+            "XMLHttpRequest",
+            "Deno",
+        ] {
             assert_eq!(ran(&format!("return typeof {name}")).unwrap(), "\"undefined\"", "{name}");
         }
         assert!(ran("return import('std')").is_err());

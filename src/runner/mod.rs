@@ -14,6 +14,7 @@ mod task;
 mod tidy;
 
 pub use place::output_path;
+pub use secrets::secret;
 pub use tidy::tidy;
 
 use std::{
@@ -70,16 +71,16 @@ impl Runner {
         self.see_to(async move |attempt| attempt.stop().await, attempt);
     }
 
-    fn attempt(&self, (run, step, attempt): Key, cancel: CancellationToken) -> Attempt {
+    fn attempt(&self, (run, step, number): Key, cancel: CancellationToken) -> Attempt {
         let leave = self.tasks.stopping();
-        Attempt { ground: self.ground.clone(), run, step, attempt, cancel, leave }
+        Attempt { ground: self.ground.clone(), run, step, number, cancel, leave }
     }
 
     fn see_to<F>(&self, work: impl FnOnce(Attempt) -> F + Send + 'static, attempt: Attempt)
     where
         F: Future<Output = Option<Told>> + Send + 'static,
     {
-        let key = (attempt.run, attempt.step.clone(), attempt.attempt);
+        let key = (attempt.run, attempt.step.clone(), attempt.number);
         let (hub, running) = (self.hub.clone(), self.running.clone());
         let work = work(attempt);
         self.tasks.start("step", move |_| async move {

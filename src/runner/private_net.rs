@@ -5,7 +5,7 @@ use reqwest::{
     Url,
     dns::{Addrs, Name, Resolve, Resolving},
 };
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// The resolver of requests that stay outside: it gives no other addresses, so none is connected to.
 pub(super) struct PublicOnly;
@@ -23,7 +23,7 @@ impl Resolve for PublicOnly {
         Box::pin(async move {
             let found: Vec<_> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             // One that is private spoils all: no public server has such a neighbour.
-            let private = found.iter().map(|at| at.ip()).find(|ip| is_private(*ip));
+            let private = found.iter().map(SocketAddr::ip).find(|ip| is_private(*ip));
             match private {
                 Some(ip) => Err(NotPublic::Private(ip).into()),
                 None if found.is_empty() => Err(NotPublic::Nowhere.into()),
@@ -88,13 +88,16 @@ fn is_private_v6(ip: Ipv6Addr) -> bool {
 
 /// An IPv4 address that is written as, or reached through, an IPv6 one.
 fn inner(ip: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = ip.segments();
-    let from = |high: u16, low: u16| Ipv4Addr::from(u32::from(high) << 16 | u32::from(low));
-    match (a, b, c, d, e, f) {
-        (0, 0, 0, 0, 0, 0xFFFF) | (0, 0, 0, 0, 0xFFFF, 0) => Some(from(g, h)),
-        (0, 0, 0, 0, 0, 0) if g != 0 => Some(from(g, h)),
-        (0x64, 0xFF9B, 0 | 1, _, _, _) => Some(from(g, h)), // NAT64: RFC 6052, RFC 8215
-        (0x2002, high, low, _, _, _) => Some(from(high, low)), // 6to4
+    let from = |high: u16, low: u16| Some(Ipv4Addr::from(u32::from(high) << 16 | u32::from(low)));
+    match ip.segments() {
+        // Written as one, long ago; `::` and `::1` are none.
+        [0, 0, 0, 0, 0, 0, 0, _] => None,
+        // That too, mapped, translated, and NAT64: RFC 4291, RFC 2765, RFC 6052, RFC 8215.
+        [0, 0, 0, 0, 0, 0 | 0xFFFF, high, low]
+        | [0, 0, 0, 0, 0xFFFF, 0, high, low]
+        | [0x64, 0xFF9B, 0 | 1, _, _, _, high, low]
+        // 6to4: RFC 3056.
+        | [0x2002, high, low, ..] => from(high, low),
         _ => None,
     }
 }

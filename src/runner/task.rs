@@ -24,6 +24,8 @@ pub(super) struct Task {
     pub output: OutputForm,
     pub files: Vec<(String, String)>,
     pub measure: bool,
+    /// Where the attempt began, before all answers of people: what it changed is told from there.
+    pub first: PathBuf,
     /// What is measured may not have changed, and nothing else sees to that.
     pub unchanged: bool,
     pub check: Option<String>,
@@ -34,6 +36,7 @@ pub(super) struct Task {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a process has one")]
 pub(super) enum Kind {
     Shell { shell: Vec<String>, script: String },
     Claude(Claude),

@@ -15,6 +15,7 @@ use vigie_core::{
     command::{BridgeView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState, Waits},
     mail::{Mail, MailState},
+    run::RunView,
     session::{Ended, Life, Role},
     state::{self, ChatRow, ChatState},
 };
@@ -276,6 +277,8 @@ pub struct StatusShape {
     pub daemon: DaemonShape,
     pub sessions: Vec<SessionShape>,
     pub waiting: Vec<GateShape>,
+    /// Runs of workflows that are not over, without their steps.
+    pub runs: Vec<RunShape>,
     pub pending_deliveries: usize,
     pub failed_deliveries: Vec<String>,
     pub bridges: Vec<BridgeShape>,
@@ -297,11 +300,17 @@ pub struct ProtectionShape {
 }
 
 impl StatusShape {
-    pub fn new(daemon: DaemonShape, status: &Status, protections: Vec<ProtectionShape>) -> Self {
+    pub fn new(
+        daemon: DaemonShape,
+        status: &Status,
+        runs: &[RunView],
+        protections: Vec<ProtectionShape>,
+    ) -> Self {
         Self {
             daemon,
             sessions: status.sessions.iter().map(SessionShape::new).collect(),
             waiting: gates(&status.waiting, &status.sessions),
+            runs: runs.iter().map(RunShape::new).collect(),
             pending_deliveries: status.pending_deliveries,
             failed_deliveries: status.failed_deliveries.clone(),
             bridges: status.bridges.iter().map(BridgeShape::new).collect(),

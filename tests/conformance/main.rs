@@ -87,7 +87,7 @@ async fn serve() -> Served {
         newest: watch::channel(0).1,
         events: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
         mail: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
-        workflows: vigie::workflows::Workflows::fixed(vigie::workflows::Reading::default()),
+        workflows: vigie::workflows::Workflows::fixed(vigie::workflows::build([])),
         secret: Arc::new(|_, _| Box::pin(async { Err("there is none".into()) })),
         output: Arc::new(|_, _, _, _, _| Box::pin(async { Ok(None) })),
         folder: Arc::new(|_| PathBuf::new()),

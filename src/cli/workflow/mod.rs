@@ -13,7 +13,8 @@ mod runs;
 mod schema;
 mod show;
 
-pub use args::{What, Workflow};
+pub(super) use args::{What, Workflow};
+pub(super) use runs::table_of_runs;
 
 use super::{Desk, failure::Failure};
 

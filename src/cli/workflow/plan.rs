@@ -37,6 +37,8 @@ struct Plan {
     takes: Vec<ParamShape>,
     /// What is wrong with what was given.
     mistakes: Vec<String>,
+    /// The graph, a line each.
+    graph: Vec<String>,
     steps: Vec<StepPlan>,
     /// Its schedule, as it is written, and the next times it comes up.
     cron: Vec<String>,
@@ -109,6 +111,7 @@ fn plan(
         description: workflow.description.clone(),
         file: file.shown.clone(),
         takes: workflow.params.iter().map(ParamShape::new).collect(),
+        graph: vigie_workflow::plan::graph(workflow).lines().map(str::to_owned).collect(),
         steps: steps::plan(&workflow.steps, known),
         params,
         mistakes,
@@ -129,7 +132,7 @@ fn plan(
 
 fn words(out: &Out, plan: &Plan) -> String {
     let mut parts = vec![head(out, plan)];
-    parts.push(steps::words(out, &plan.steps));
+    parts.push(format!("Steps:\n{}", steps::words(out, &plan.graph, &plan.steps)));
     parts.extend(takes(out, plan));
     parts.extend(starts(out, plan));
     parts.extend(costs(plan));
@@ -199,7 +202,6 @@ fn starts(out: &Out, plan: &Plan) -> Option<String> {
         };
         lines.push(out.ink(Ink::Wait, &plain::line(&words)));
     }
-    let lines: Vec<String> = lines.iter().map(|line| line.to_owned()).collect();
     Some(format!("Starts by itself:\n{}", lines.join("\n")))
 }
 

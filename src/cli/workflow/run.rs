@@ -7,7 +7,7 @@ use crate::{
     cli::{Desk, failure::Failure, plain},
     web::{
         client::segment,
-        shapes::{NewRun, RetryRun, RunShape},
+        shapes::{Done, NewRun, RetryRun, RunShape},
     },
 };
 
@@ -32,8 +32,8 @@ pub(super) async fn run(args: Run, desk: &Desk) -> Result<(), Failure> {
 
 pub(super) async fn cancel(name: &str, desk: &Desk) -> Result<(), Failure> {
     let path = format!("/runs/{}/cancel", segment(name));
-    let run: RunShape = desk.client.post(&path, &serde_json::json!({})).await?;
-    desk.out.show(&run, show::words)
+    let done: Done = desk.client.post(&path, &serde_json::json!({})).await?;
+    desk.out.show(&done, |_, done| plain::line(&done.words))
 }
 
 pub(super) async fn retry(name: &str, from: Option<String>, desk: &Desk) -> Result<(), Failure> {

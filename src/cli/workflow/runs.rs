@@ -17,8 +17,13 @@ pub(super) async fn run(workflow: Option<&str>, open: bool, desk: &Desk) -> Resu
         if runs.is_empty() {
             return "No run. Begin one: vigie workflow run NAME".into();
         }
-        table(&runs.iter().map(|run| row(out, run)).collect::<Vec<_>>())
+        table_of_runs(out, runs)
     })
+}
+
+/// A line each.
+pub(in crate::cli) fn table_of_runs(out: &Out, runs: &[RunShape]) -> String {
+    table(&runs.iter().map(|run| row(out, run)).collect::<Vec<_>>())
 }
 
 /// Its mark and its ink.

@@ -40,5 +40,5 @@ pub(super) fn put(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 fn text() -> Result<String, Failure> {
-    serde_json::to_string_pretty(&vigie_workflow::schema::json_schema()).map_err(Failure::ours)
+    serde_json::to_string_pretty(&vigie_workflow::json_schema()).map_err(Failure::ours)
 }

@@ -35,6 +35,7 @@ impl Work<'_> {
             AgentCommand::SendFile { path, about } => self.send_file(&caller, &path, &about),
             AgentCommand::Usage => Ok(self.usage_of(&caller)),
             AgentCommand::Workflows => self.run_call(&caller, RunCall::Workflows),
+            AgentCommand::Runs => self.run_call(&caller, RunCall::Runs),
             AgentCommand::Run(start) => self.run_call(&caller, RunCall::Run(start)),
             AgentCommand::ShowRun { name } => self.run_call(&caller, RunCall::Show { name }),
             AgentCommand::WaitForRun { name } => self.run_call(&caller, RunCall::Wait { name }),

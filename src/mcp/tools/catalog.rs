@@ -187,7 +187,7 @@ fn runs() -> Vec<(Tool, TokenScope)> {
     use TokenScope::{Read, Workflows};
     use World::{Closed, Open};
     use args::{Nothing, OneRun, RunWorkflow, WaitForRun};
-    use shapes::{RunShape, TicketShape, WorkflowsShape};
+    use shapes::{DoneShape, RunShape, TicketShape, WorkflowsShape};
     vec![
         tool::<Nothing, WorkflowsShape>(
             "list_workflows",
@@ -221,7 +221,7 @@ fn runs() -> Vec<(Tool, TokenScope)> {
             Closed,
             "Waits until a run of a workflow is over, and returns how it ended. Comes back with a ticket after some minutes at the latest: call again with it to go on waiting. The run goes on whatever you do.",
         ),
-        tool::<OneRun, RunShape>(
+        tool::<OneRun, DoneShape>(
             "cancel_run",
             "Cancel a run",
             Workflows,

@@ -9,7 +9,7 @@ use super::{
     answer::{Answer, Refused, answer},
     args::{OneRun, RunWorkflow, WaitForRun},
     call::Call,
-    shapes::{RunShape, WorkflowShape, WorkflowsShape},
+    shapes::{DoneShape, RunShape, WorkflowShape, WorkflowsShape},
     wait::Wait,
     words,
 };
@@ -39,11 +39,16 @@ impl Call<'_> {
     }
 
     pub(super) async fn get_run(&self, args: OneRun) -> Answer {
-        self.about(AgentCommand::ShowRun { name: args.run }).await
+        let shape = RunShape::from(&self.run(AgentCommand::ShowRun { name: args.run }).await?);
+        let text = words::run(&shape);
+        Ok(answer(&shape, text))
     }
 
     pub(super) async fn cancel_run(&self, args: OneRun) -> Answer {
-        self.about(AgentCommand::CancelRun { name: args.run }).await
+        match self.ask(AgentCommand::CancelRun { name: args.run }).await? {
+            AgentReply::Done { words } => Ok(answer(&DoneShape { done: words.clone() }, words)),
+            other => Err(Refused::unexpected(&other)),
+        }
     }
 
     pub(super) async fn wait_for_run(&self, args: WaitForRun) -> Answer {
@@ -53,12 +58,6 @@ impl Call<'_> {
             return self.come_back(wait).await;
         }
         self.wait(AgentCommand::WaitForRun { name: run }, wait).await
-    }
-
-    async fn about(&self, what: AgentCommand) -> Answer {
-        let shape = RunShape::from(&self.run(what).await?);
-        let text = words::run(&shape);
-        Ok(answer(&shape, text))
     }
 
     async fn run(&self, what: AgentCommand) -> Result<RunView, Refused> {

@@ -18,7 +18,8 @@ use vigie_core::{
     text::sealed,
 };
 
-pub(super) use runs::{ParamShape, RunShape, RunState, StepShape, WorkflowShape, WorkflowsShape};
+pub(in crate::mcp) use runs::RunShape;
+pub(super) use runs::{ParamShape, RunState, StepShape, WorkflowShape, WorkflowsShape};
 
 /// When, as RFC 3339 has it, in UTC.
 pub(in crate::mcp) fn instant(at: Timestamp) -> String {

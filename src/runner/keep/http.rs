@@ -203,8 +203,7 @@ fn client(allow_private: bool) -> Result<Client, String> {
         // A proxy would look the name up itself, and where it leads could not be checked.
         .no_proxy()
         .connect_timeout(CONNECT);
-    let builder =
-        if allow_private { builder } else { builder.dns_resolver(Arc::new(PublicOnly)) };
+    let builder = if allow_private { builder } else { builder.dns_resolver(Arc::new(PublicOnly)) };
     builder.build().map_err(|error| failed(&error))
 }
 
@@ -213,9 +212,15 @@ fn client(allow_private: bool) -> Result<Client, String> {
 fn address(text: &str, allow_private: bool) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("its address cannot be read: {error}"))?;
     if !["http", "https"].contains(&url.scheme()) {
-        return Err(format!("its address begins with `{}:`; http and https can be called", url.scheme()));
+        return Err(format!(
+            "its address begins with `{}:`; http and https can be called",
+            url.scheme()
+        ));
     }
-    if !allow_private && let Some(ip) = private_net::literal(&url) && private_net::is_private(ip) {
+    if !allow_private
+        && let Some(ip) = private_net::literal(&url)
+        && private_net::is_private(ip)
+    {
         return Err(private_net::refusal(ip));
     }
     Ok(url)

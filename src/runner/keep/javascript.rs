@@ -38,8 +38,8 @@ impl Keeper {
         self.task.cwd = "/".into();
         self.task.env.clear();
         let args = ["javascript".to_owned()];
-        let program = Program { program: &program(), args: &args, input: Some(input), env: &[] };
-        let takers = self.into_files(OUT, ERR);
+        let program = Program { name: &program(), args: &args, input: Some(input), env: &[] };
+        let takers = self.two_files(OUT, ERR);
         let ran = self.run(program, takers, self.deadline);
         self.returned(ran).map(Left::Ended)
     }

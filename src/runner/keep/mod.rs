@@ -152,7 +152,7 @@ fn keep(folder: &Path, signals: SigSet) -> Result<(), String> {
 impl Keeper {
     /// `None`: it was broken off, and nobody knows how it would have ended.
     fn work(&mut self) -> Option<Left> {
-        let before = self.measures().then(|| self.snapshot());
+        let before = if self.measures() { self.before() } else { None };
         let mut left = match &self.task.what {
             Kind::Shell { .. } => self.shell(),
             Kind::Claude(_) => self.claude(),
@@ -166,17 +166,13 @@ impl Keeper {
     }
 
     /// The check, the files, and what changed.
-    fn afterwards(
-        &mut self,
-        ended: &mut Ended,
-        before: Option<Option<measure::Snapshot>>,
-    ) -> Option<()> {
+    fn afterwards(&mut self, ended: &mut Ended, before: Option<measure::Snapshot>) -> Option<()> {
         if ended.outcome == Outcome::Done
             && let Some(check) = self.task.check.clone()
         {
             ended.outcome = self.check(&check)?;
         }
-        if let Some(before) = before {
+        if self.measures() {
             ended.changed = before.and_then(|before| self.changed_since(&before));
             if self.task.unchanged && ended.outcome == Outcome::Done {
                 ended.outcome = measure::must_be_none(ended.changed.as_deref());

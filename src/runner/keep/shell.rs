@@ -93,16 +93,16 @@ impl Keeper {
             return Ran::Failed("no shell is named".into());
         };
         let args = [args, &[script]].concat();
-        let takers = self.into_files(out, err);
-        self.run(Program { program, args: &args, input: None, env: &[] }, takers, deadline)
+        let takers = self.two_files(out, err);
+        self.run(Program { name: program, args: &args, input: None, env: &[] }, takers, deadline)
     }
 
-    pub(super) fn into_files(&self, out: &str, err: &str) -> Takers {
+    pub(super) fn two_files(&self, out: &str, err: &str) -> Takers {
         let (out, err) = (self.folder.join(out), self.folder.join(err));
         let (mask, other) = (self.mask.clone(), self.mask.clone());
         Takers {
-            out: Box::new(move |from, tell| into_file(from, out, &mask, tell)),
-            err: Box::new(move |from, tell| into_file(from, err, &other, tell)),
+            out: Box::new(move |from, tell| into_file(from, &out, &mask, tell)),
+            err: Box::new(move |from, tell| into_file(from, &err, &other, tell)),
         }
     }
 }

@@ -75,7 +75,8 @@ async fn status(
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<StatusShape>, Fault> {
     let status = read_status(&app, &caller).await?;
-    Ok(Json(StatusShape::new(about(&app), &status, app.outside.protections.to_vec())))
+    let runs = runs::read_open(&app, &caller).await?;
+    Ok(Json(StatusShape::new(about(&app), &status, &runs, app.outside.protections.to_vec())))
 }
 
 async fn daemon(State(app): State<App>) -> Json<DaemonShape> {

@@ -22,7 +22,7 @@ use crate::{
         people::Caller,
         serve::App,
         shapes::{
-            CheckText, Checked, NewRun, OutputShape, ProblemShape, RetryRun, RunShape,
+            CheckText, Checked, Done, NewRun, OutputShape, ProblemShape, RetryRun, RunShape,
             WorkflowShape,
         },
     },
@@ -92,6 +92,14 @@ pub(super) async fn list(
     }
 }
 
+pub(super) async fn read_open(app: &App, caller: &Caller) -> Result<Vec<RunView>, Fault> {
+    let listing = RunListing { workflow: None, open_only: true };
+    match ask(app, caller, Role::Viewer, Command::Runs(listing)).await? {
+        Reply::Runs(views) => Ok(views),
+        other => Err(unexpected(&other)),
+    }
+}
+
 pub(super) async fn start(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -120,9 +128,11 @@ pub(super) async fn cancel(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
-) -> Answer<RunShape> {
-    let view = run(&app, &caller, Role::Talker, Command::CancelRun { name }).await?;
-    Ok(Json(RunShape::new(&view)))
+) -> Answer<Done> {
+    match ask(&app, &caller, Role::Talker, Command::CancelRun { name }).await? {
+        Reply::Done { words } => Ok(Json(Done { words })),
+        other => Err(unexpected(&other)),
+    }
 }
 
 pub(super) async fn retry(
@@ -196,7 +206,7 @@ fn no_step(view: &RunView, step: &str) -> Fault {
 fn goes_on(step: &StepView) -> bool {
     matches!(
         step.state.as_str(),
-        "waiting" | "ready" | "running" | "paused" | "in doubt" | "backoff"
+        "waiting" | "ready" | "running" | "paused" | "in_doubt" | "backoff"
     )
 }
 

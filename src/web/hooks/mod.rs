@@ -3,7 +3,6 @@
 
 mod params;
 mod proof;
-mod rate;
 mod refused;
 
 use axum::{
@@ -30,7 +29,6 @@ use vigie_workflow::language::Webhook;
 
 use super::{serve::App, shapes::BegunShape};
 use proof::Offered;
-use rate::Rates;
 use refused::Refused;
 
 /// Bodies at once of callers of whom it is not known yet whether they know anything.
@@ -55,7 +53,6 @@ struct Door {
     app: App,
     unproven: Arc<Semaphore>,
     proven: Arc<Semaphore>,
-    rates: Rates,
     /// The secret of webhooks that are not there.
     nobodys: String,
 }
@@ -65,7 +62,6 @@ pub(super) fn router(app: &App) -> Router {
         app: app.clone(),
         unproven: Arc::new(Semaphore::new(MOST_UNPROVEN)),
         proven: Arc::new(Semaphore::new(MOST_PROVEN)),
-        rates: Rates::default(),
         nobodys: nobodys_secret(),
     };
     Router::new()
@@ -167,7 +163,7 @@ impl Door {
             Offered::Nothing => Ok(None),
             Offered::Token(_) => {
                 let Some(webhook) = is_good(&[]) else { return Ok(None) };
-                let permit = self.enter(name)?;
+                let permit = room(&self.proven)?;
                 let body = whole(parts, body, webhook.max_body).await?;
                 Ok(Some((webhook.clone(), body, permit)))
             }
@@ -181,16 +177,9 @@ impl Door {
                 if body.len() as u64 > webhook.max_body {
                     return Err(Refused::too_large(webhook.max_body));
                 }
-                Ok(Some((webhook.clone(), body, self.enter(name)?)))
+                Ok(Some((webhook.clone(), body, room(&self.proven)?)))
             }
         }
-    }
-
-    /// One more call of somebody who knows the secret.
-    fn enter(&self, name: &str) -> Result<OwnedSemaphorePermit, Refused> {
-        let permit = room(&self.proven)?;
-        self.rates.take(name, Instant::now()).map_err(Refused::too_many)?;
-        Ok(permit)
     }
 
     /// `None`: it is not there, which the log says, since the caller must not learn it.

@@ -113,6 +113,9 @@ impl From<Refusal> for Refused {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::BadParams { mistakes, .. } => Self::params(mistakes),
+            Refusal::TooOften { retry_after, .. } => {
+                Self::too_many(Duration::from_secs(retry_after))
+            }
             // Whoever calls has no desk to type what the hints say.
             other => {
                 let fault = Fault::from(other);

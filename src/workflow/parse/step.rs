@@ -174,9 +174,10 @@ fn without_effect(reader: &Reader<'_>, fields: &Fields<'_>, kind: &'static str) 
             reader.hinted(fields.key(key), what, hint);
         }
     }
-    if fields.get("timeout").is_some() && matches!(kind, "condition" | "sleep") {
+    if fields.get("timeout").is_some() && matches!(kind, "condition" | "sleep" | "foreach") {
         let what = format!("`timeout` has no effect on a step with `{kind}`");
-        reader.hinted(fields.key("timeout"), what, "leave it out");
+        let hint = if kind == "foreach" { "give it to the steps inside" } else { "leave it out" };
+        reader.hinted(fields.key("timeout"), what, hint);
     }
 }
 

@@ -9,7 +9,7 @@ use vigie_workflow::{
 };
 
 use crate::cli::{
-    out::{Cell, Ink, Out, table},
+    out::{Ink, Out},
     plain,
 };
 
@@ -37,7 +37,7 @@ enum Runs {
     Depends,
 }
 
-/// Each step after those it needs, in the order of the file where that leaves a choice.
+/// In the order of the file.
 pub(super) fn plan(steps: &[Step], params: Option<&BTreeMap<String, Value>>) -> Vec<StepPlan> {
     let mut planned = Vec::new();
     below(steps, params, 0, &mut planned);
@@ -50,14 +50,7 @@ fn below(
     depth: usize,
     planned: &mut Vec<StepPlan>,
 ) {
-    let mut left: Vec<&Step> = steps.iter().collect();
-    let mut done: Vec<&str> = Vec::new();
-    while !left.is_empty() {
-        let ready = |step: &&Step| step.needs.iter().all(|need| done.contains(&need.as_str()));
-        // A circle is a mistake of the file, so there is one; whatever comes, this ends.
-        let at = left.iter().position(ready).unwrap_or(0);
-        let step = left.remove(at);
-        done.push(step.id.as_str());
+    for step in steps {
         planned.push(StepPlan {
             id: step.id.to_string(),
             title: step.title.clone(),
@@ -98,29 +91,13 @@ fn kind(kind: &Kind) -> &'static str {
     }
 }
 
-pub(super) fn words(out: &Out, steps: &[StepPlan]) -> String {
-    format!("Steps:\n{}", table(&steps.iter().map(|step| row(out, step)).collect::<Vec<_>>()))
-}
-
-fn row(out: &Out, step: &StepPlan) -> Vec<Cell> {
-    let StepPlan { id, title, kind, needs, only_if, runs, depth } = step;
-    let mark = if *runs == Runs::No { "–" } else { "◌" };
-    let id = format!("{}{mark} {id}", "  ".repeat(depth + 1));
-    let after = (!needs.is_empty()).then(|| format!("after {}", needs.join(", ")));
-    let condition = only_if.as_ref().map(|expr| match runs {
-        Runs::No => format!("not run, since not {expr}"),
-        Runs::Yes => format!("since {expr}"),
-        Runs::Depends => format!("if {expr}"),
+/// The graph, and what of it these params leave out.
+pub(super) fn words(out: &Out, graph: &[String], steps: &[StepPlan]) -> String {
+    let graph = graph.iter().map(|line| format!("  {}", plain::line(line)));
+    let left_out = steps.iter().filter(|step| step.runs == Runs::No).map(|step| {
+        let why = step.only_if.as_deref().unwrap_or_default();
+        let words = format!("  not {}, since its `if` is false: {why}", step.id);
+        out.ink(Ink::Dim, &plain::line(&words))
     });
-    let when: Vec<String> = [after, condition].into_iter().flatten().collect();
-    let cell = |text: String| match runs {
-        Runs::No => Cell::inked(out, Ink::Dim, text),
-        Runs::Yes | Runs::Depends => Cell::plain(text),
-    };
-    vec![
-        cell(id),
-        cell((*kind).into()),
-        cell(plain::line(&when.join(", "))),
-        cell(plain::line(title)),
-    ]
+    graph.chain(left_out).collect::<Vec<_>>().join("\n")
 }

@@ -8,7 +8,7 @@ use crate::{
     command::Refusal,
     decide::{About, Work, show},
     id::RunId,
-    run::{KnownRun, RunLife, StartRun, Starter},
+    run::{KnownRun, RunLife, RunListing, RunView, StartRun, Starter},
 };
 
 const MINUTE: TimeDelta = TimeDelta::minutes(1);
@@ -110,6 +110,14 @@ impl Work<'_> {
         }
     }
 
+    fn runs_seen(&self, caller: &Principal) -> Vec<RunView> {
+        let mut runs = self.state.run_views(&RunListing::default(), self.now);
+        let seen =
+            |run: RunId| self.state.runs.get(run).is_some_and(|known| self.may_see(caller, known));
+        runs.retain(|view| seen(view.row.id));
+        runs
+    }
+
     fn run_shown(&self, id: RunId) -> Result<AgentReply, AgentRefusal> {
         let view = self.state.run_view(id, self.now);
         let gone = || Refusal::NotRun("that run is not known any more".into());
@@ -124,6 +132,7 @@ impl Work<'_> {
     ) -> Result<AgentReply, AgentRefusal> {
         match what {
             RunCall::Workflows => Ok(AgentReply::Workflows(self.state.workflow_views(self.now))),
+            RunCall::Runs => Ok(AgentReply::Runs { runs: self.runs_seen(caller) }),
             RunCall::Run(start) => self.run_by_agent(caller, &start),
             RunCall::Show { name } => {
                 let id = self.run_seen(caller, &name)?;
@@ -193,6 +202,7 @@ impl Work<'_> {
 /// The calls that are about runs.
 pub(in crate::decide) enum RunCall {
     Workflows,
+    Runs,
     Run(StartRun),
     Show { name: String },
     Wait { name: String },

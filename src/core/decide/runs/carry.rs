@@ -375,13 +375,14 @@ impl Work<'_> {
     /// After a start: every attempt that was at work is found again, or what became of it is.
     pub(in crate::decide) fn boot_runs(&mut self) {
         self.state.runs.booted = Some(self.now);
+        // Gates are read before the runs they are for.
+        for gate in self.state.gates.values() {
+            self.state.runs.put_gate(gate);
+        }
         let open: Vec<_> = self.state.runs.open().map(|known| known.row.id).collect();
         for id in &open {
             self.boot_run(*id);
             self.state.runs.touch(*id);
-        }
-        for gate in self.state.gates.values() {
-            self.state.runs.put_gate(gate);
         }
     }
 

@@ -72,7 +72,8 @@ impl State {
             | AgentCommand::Notify { .. }
             | AgentCommand::SendFile { .. }
             | AgentCommand::Usage
-            | AgentCommand::Workflows => None,
+            | AgentCommand::Workflows
+            | AgentCommand::Runs => None,
         }
     }
 

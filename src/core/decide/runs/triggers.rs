@@ -35,7 +35,9 @@ const LOOK_BACK: [TimeDelta; 4] =
 /// Whether its schedule and its webhook count.
 pub(super) fn has_triggers(known: &Known) -> bool {
     match &known.origin {
-        Origin::BuiltIn | Origin::Own => true,
+        // It counts once somebody made it their own.
+        Origin::BuiltIn => false,
+        Origin::Own => true,
         Origin::Project { triggers, .. } => *triggers,
     }
 }
@@ -175,12 +177,28 @@ impl Work<'_> {
         self.tell_everybody(&show::note(Level::Ring, Rich::plain(words), vec![]));
     }
 
-    /// Something outside asks for a run.
+    /// Something outside asks for a run. Whoever does is far away: what becomes of it is also for
+    /// people here to read.
     pub(in crate::decide) fn hook(&mut self, hook: Hook) -> Result<Reply, Refusal> {
+        let workflow = hook.workflow.clone();
+        let begun = self.begin_for_hook(hook);
+        match &begun {
+            // A flood of calls is no flood of lines.
+            Ok(_) | Err(Refusal::TooOften { .. }) => {}
+            Err(refusal) => {
+                let detail = json!({ "workflow": workflow, "why": refusal.to_string() });
+                self.journal("run_refused", About::default(), detail);
+            }
+        }
+        begun
+    }
+
+    fn begin_for_hook(&mut self, hook: Hook) -> Result<Reply, Refusal> {
         let Hook { workflow, params, key } = hook;
         let known = self.workflow_named(&workflow)?;
         let name = known.name.clone();
-        let wanted = known.source.as_ref().is_some_and(|s| s.workflow.on.webhook.is_some());
+        let on = known.source.as_ref().map(|source| &source.workflow.on);
+        let wanted = on.is_none_or(|on| on.webhook.is_some());
         if !wanted || !has_triggers(&known) {
             return Err(Refusal::NotRun(format!("{name} is not started by webhooks")));
         }

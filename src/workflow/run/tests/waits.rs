@@ -241,7 +241,7 @@ fn silence_is_what_the_approval_says() {
 #[test]
 fn a_question_that_cannot_be_asked_fails() {
     let run = Owner::of(vec![gate(|approval| {
-        approval.ask = crate::template::Template::new("{{ params.x }}?")
+        approval.ask = crate::template::Template::new("{{ params.x }}?");
     })]);
     assert!(run.is("ok").starts_with("failed: its question cannot be filled in"));
 }
