@@ -1,7 +1,7 @@
 //! What people ask for about runs, by their names.
 
 use crate::{
-    caller::AgentCommand,
+    caller::{AgentCommand, Wanted},
     command::{Command, Refusal, Reply},
     decide::{About, Work, requests::NEAR},
     id::{HumanId, RunId},
@@ -51,6 +51,10 @@ impl State {
     /// The same for what an agent asks.
     pub fn looks_up_for_agent(&self, what: &AgentCommand) -> Option<LookUp> {
         match what {
+            AgentCommand::Look { ticket } => match self.tickets.get(ticket)?.what {
+                Wanted::Run { run } => self.looks_up_name(&run.to_string()),
+                Wanted::Answer { .. } | Wanted::Sessions { .. } => None,
+            },
             AgentCommand::Run(start) => self.looks_up_start(start),
             AgentCommand::ShowRun { name }
             | AgentCommand::WaitForRun { name }
@@ -67,7 +71,6 @@ impl State {
             | AgentCommand::Acknowledge { .. }
             | AgentCommand::SetSummary { .. }
             | AgentCommand::AskHuman(_)
-            | AgentCommand::Look { .. }
             | AgentCommand::Cancel { .. }
             | AgentCommand::Notify { .. }
             | AgentCommand::SendFile { .. }
