@@ -33,7 +33,8 @@ use crate::{
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
-    web::{self, Boxed, Outside, Peer, PhoneMount, ProgramsMount, Started, shapes},
+    web::{self, Boxed, OutputPart, Outside, Peer, PhoneMount, ProgramsMount, Started, shapes},
+    workflows::{self, Workflows},
 };
 
 /// For tasks to end after the first signal; sessions go on without us anyway.
@@ -143,6 +144,8 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let (hub, health) =
         hub::start(&tasks, store.clone(), all_rules, clock.clone(), seed, hands).await?;
     watch::start(&tasks, &bridges, &hub);
+    let places = workflows::places(&config, &config_file);
+    let workflows = workflows::start(&tasks, &hub, clock.clone(), places);
     let (mail, before) = (store.clone(), clock.now() - MAIL_KEPT);
     tasks.start("old-mail", move |stop| drop_old_mail(mail, before, stop));
     for bridge in bridges {
@@ -152,7 +155,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     if let Some(phone) = phone.clone() {
         tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
-    let outside = outside(&hub, &store, ground, &tasks, phone.as_ref(), invites);
+    let outside = outside(&hub, &store, ground, &tasks, workflows, phone.as_ref(), invites);
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
     listening.send_replace(Some(started.listening));
@@ -275,11 +278,12 @@ fn tell_protections(lacking: &[Lacking]) {
     info!(by = names.join(", "), "agents are confined");
 }
 
-/// What no agent sees: the data folder, the configuration with its folder where that is ours alone,
-/// and the bot's token.
+/// What no agent sees: the data folder, the configuration with its folder where that is ours alone, the
+/// person's own workflows, and the bot's token.
 fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBuf>, DaemonError> {
     let folder = config_file.parent().filter(|folder| folder.file_name() == Some("vigie".as_ref()));
-    if let Some(folder) = folder {
+    let own = workflows::own_folder(config_file);
+    for folder in folder.into_iter().chain([own.as_path()]) {
         // What is not there cannot be hidden, and an agent could make it.
         fs::DirBuilder::new()
             .recursive(true)
@@ -291,11 +295,13 @@ fn hidden(config: &Config, data: &Path, config_file: &Path) -> Result<Vec<PathBu
     // The file may be a link to one that lies elsewhere, with other settings of the person.
     let linked = fs::canonicalize(config_file).ok();
     let hidden = [data.into(), folder.unwrap_or(config_file).into(), token];
+    // Where the whole folder is hidden, this is.
+    let own = Some(own).filter(|_| folder.is_none());
     let secrets = config.secrets.iter().filter_map(|secret| match &secret.from {
         SecretFrom::File(file) => Some(file.clone()),
         SecretFrom::Env(_) | SecretFrom::Command(_) | SecretFrom::Keyring { .. } => None,
     });
-    Ok(hidden.into_iter().chain(linked).chain(secrets).collect())
+    Ok(hidden.into_iter().chain(own).chain(linked).chain(secrets).collect())
 }
 
 /// The demo project lies in the data folder, so it may have to be made; others are the person's own.
@@ -337,6 +343,7 @@ fn outside(
     store: &Store,
     ground: Ground,
     tasks: &Tasks,
+    workflows: Workflows,
     phone: Option<&Arc<PhoneBridge>>,
     invites: Vec<(BridgeName, Invite)>,
 ) -> Outside {
@@ -355,6 +362,9 @@ fn outside(
             let store = mail.clone();
             Box::pin(async move { store.mailbox(query).await.map_err(unread) }) as Boxed<_>
         }),
+        workflows,
+        secret: secrets(&ground),
+        output: outputs(ground.data.clone()),
         folder: Arc::new(move |session| ground.folder(session.id, session.run)),
         screen: Arc::new(|folder| {
             Box::pin(async move {
@@ -439,6 +449,38 @@ async fn transcript(folder: PathBuf) -> Result<String, String> {
     let read = move || looks::transcript(&folder, None).map_err(|error| error.to_string());
     let found = tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?;
     Ok(found?.markdown)
+}
+
+/// Looks up what a webhook's caller must know.
+fn secrets(ground: &Ground) -> web::ReadSecret {
+    let config = ground.config.clone();
+    Arc::new(move |name, workflow| {
+        let config = config.clone();
+        Box::pin(async move { runner::secret(&config.secrets, &workflow, name).await }) as Boxed<_>
+    })
+}
+
+/// Reads what steps print, from where their own process writes it.
+fn outputs(data: PathBuf) -> web::ReadOutput {
+    Arc::new(move |run, step, attempt, offset, most| {
+        let data = data.clone();
+        let read = move || {
+            let Some(file) = runner::output_path(&data, run, &step, attempt) else {
+                return Ok(None);
+            };
+            match looks::part(&file, offset, most) {
+                Ok(looks::Part { offset, next, size, text }) => {
+                    Ok(Some(OutputPart { offset, next, size, text }))
+                }
+                // It prints nothing, or has not begun to.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+                Err(error) => Err(error.to_string()),
+            }
+        };
+        Box::pin(async move {
+            tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?
+        }) as Boxed<_>
+    })
 }
 
 async fn read_events(

@@ -20,3 +20,4 @@ pub mod store;
 pub mod tasks;
 pub mod watch;
 pub mod web;
+pub mod workflows;

@@ -38,6 +38,7 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         strangers: config.access.strangers,
         without_mail: without_mail(config),
         bounds: config.bounds.clone(),
+        workflows: config.workflows.rules.clone(),
         lord: config.lord.clone(),
     })
 }

@@ -1,7 +1,9 @@
 //! What a person reads when the configuration is wrong, and what holds without one.
 
 use std::path::PathBuf;
-use vigie::config::{Bounds, Config, Lord, OnOff, Role, SecretFrom, Surroundings, WorktreeMode};
+use vigie::config::{
+    Bounds, Config, Lord, OnOff, Role, SecretFrom, Surroundings, WorkflowRules, WorktreeMode,
+};
 use vigie_core::id::{AgentName, ProjectName};
 
 fn around() -> Surroundings {
@@ -119,7 +121,11 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
+<<<<<<< HEAD
       Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord, secret.
+=======
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord, workflows, secret.
+>>>>>>> main
     "#);
 }
 
@@ -550,6 +556,7 @@ fn a_lord_that_cannot_be_is_said_and_names_are_checked_while_it_is_off() {
 }
 
 #[test]
+<<<<<<< HEAD
 fn secrets_have_one_place_and_say_who_may_use_them() {
     let config = read(
         r#"
@@ -589,5 +596,23 @@ fn secrets_have_one_place_and_say_who_may_use_them() {
       | name = "é"
       |        ^^^
       Use letters, digits, `_` and `-`, a letter first, such as DEPLOY_TOKEN.
+=======
+fn only_projects_that_are_there_are_armed_and_bounds_of_steps_are_numbers() {
+    let config = read(
+        "[[project]]\nname = \"quay\"\npath = \"/srv/quay\"\n\n[workflows]\ntriggers = [\"quay\"]\nhost_steps = 4\n",
+    );
+    assert_eq!(config.workflows.triggers, [ProjectName::new("quay")]);
+    assert_eq!(config.workflows.rules, WorkflowRules { host_steps: 4, ..WorkflowRules::default() });
+    insta::assert_snapshot!(explain("[workflows]\ntriggers = [\"dem\"]\nopen_runs = 0\n"), @r#"
+    config.toml:2:13: no project is called `dem`
+      | triggers = ["dem"]
+      |             ^^^^^
+      Did you mean `demo`? Projects: demo.
+
+    config.toml:3:13: 0 is not possible here
+      | open_runs = 0
+      |             ^
+      A whole number from 1 to 10000.
+>>>>>>> main
     "#);
 }

@@ -319,15 +319,55 @@ async fn every_tool_answers_twice_the_same_or_says_what_to_do() {
         ("notify_human", json!({ "text": "done" }), "only a session"),
         ("set_summary", json!({ "text": "busy" }), "only a session"),
         ("send_file", json!({ "path": "a.txt" }), "only a session"),
-        ("run_workflow", json!({ "workflow": "deploy" }), "no workflows"),
-        ("get_run", json!({ "run": "run_1" }), "no workflows"),
-        ("wait_for_run", json!({ "run": "run_1" }), "no workflows"),
-        ("cancel_run", json!({ "run": "run_1" }), "no workflows"),
+        ("run_workflow", json!({ "workflow": "qiuck-change" }), "quick-change"),
+        ("run_workflow", json!({ "workflow": "bug", "params": { "storey": 1 } }), "list_workflows"),
+        ("get_run", json!({ "run": "run_1" }), "no run is called"),
+        ("wait_for_run", json!({ "run": "run_1" }), "no run is called"),
+        ("wait_for_run", json!({ "ticket": "run_1" }), "as you got it"),
+        ("cancel_run", json!({ "run": "run_1" }), "run_workflow gives"),
         ("read_transcript", json!({ "session": "nobody" }), "nobody"),
     ] {
         let words = program.refused(tool, arguments).await;
         assert!(words.contains(says), "{tool}: {words}");
     }
+}
+
+/// A workflow that waits for an hour, with a param that says what for.
+const NAP: &str = "name: nap\nparams: {why: {type: string, enum: [tired, bored]}}\nsteps:\n  - {id: rest, sleep: 1h}\noutputs: {why: params.why}\n";
+
+#[tokio::test]
+async fn a_workflow_is_run_looked_at_waited_for_and_ended() {
+    let (home, program) = start().await;
+    std::fs::write(home.folder("workflows").join("nap.yaml"), NAP).unwrap();
+    until("workflow that was just written", async || {
+        let known = program.done("list_workflows", json!({})).await;
+        let all = known["workflows"].as_array().unwrap().clone();
+        all.into_iter().find(|workflow| workflow["name"] == "nap")
+    })
+    .await;
+    let wrong = json!({ "workflow": "nap", "params": { "why": "sad" } });
+    assert!(program.refused("run_workflow", wrong).await.contains("tired, bored"));
+    let arguments = json!({ "workflow": "nap", "params": { "why": "tired" }, "key": "1" });
+    let begun = program.done("run_workflow", arguments.clone()).await;
+    let run = begun["run"].as_str().unwrap().to_owned();
+    let again = program.done("run_workflow", arguments).await;
+    assert_eq!((again["run"].as_str(), &begun["name"]), (Some(run.as_str()), &json!("nap-1")));
+
+    let looked = json!({ "run": run, "max_seconds": 0 });
+    let waits = program.done("wait_for_run", looked).await;
+    assert_eq!(waits["standing"], "waiting");
+    let seen = program.done("get_run", json!({ "run": "nap-1" })).await;
+    assert_eq!((&seen["state"], &seen["params"]["why"]), (&json!("running"), &json!("tired")));
+    assert_eq!(seen["steps"][0]["step"], "rest");
+    let uri = json!({ "uri": format!("vigie://runs/{run}") });
+    let read = program.answer("resources/read", uri).await.json();
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("nap-1"), "{read}");
+    let all = program.answer("resources/read", json!({ "uri": "vigie://runs" })).await.json();
+    assert!(all["result"]["contents"][0]["text"].as_str().unwrap().contains(&run), "{all}");
+
+    program.done("cancel_run", json!({ "run": run })).await;
+    let over = program.done("wait_for_run", json!({ "ticket": waits["ticket"] })).await;
+    assert_eq!((&over["standing"], &over["run"]["state"]), (&json!("done"), &json!("cancelled")));
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ use vigie::{
             NewToken, PairingShape, PeopleShape, StatusShape, TokenShape,
         },
     },
+    workflows::{self, Workflows},
 };
 use vigie_core::{
     Timestamp,
@@ -83,6 +84,9 @@ impl Home {
             newest: seen,
             events: Arc::new(|after, most| Box::pin(async move { Ok(events(after, most)) })),
             mail: Arc::new(|query| Box::pin(async move { Ok(vec![letter(&query)]) })),
+            workflows: Workflows::fixed(workflows::build([])),
+            secret: Arc::new(|_, _| Box::pin(async { Err("nobody knows it".into()) })),
+            output: Arc::new(|_, _, _, _, _| Box::pin(async { Ok(None) })),
             folder: Arc::new(|_| "/nowhere".into()),
             screen: Arc::new(|_| Box::pin(async { Err("nobody draws it".into()) })),
             invite: Arc::new(|bridge| {
@@ -179,6 +183,7 @@ fn hub(tasks: &Tasks) -> Hub {
                     problems: Vec::new(),
                 })),
                 Command::Sessions => Ok(Reply::Sessions(Vec::new())),
+                Command::Runs(_) => Ok(Reply::Runs(Vec::new())),
                 Command::Stop { session } => Ok(Reply::Done {
                     words: format!("{session} by {} over {}", request.by, request.via),
                 }),

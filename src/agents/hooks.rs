@@ -276,12 +276,16 @@ pub fn decision(call: &ToolCall, suggestions: &[Value], decision: &Decision) -> 
             "behavior": "deny",
             "message": reason.as_deref().unwrap_or("The user does not want this."),
         }),
+        // No agent is ever answered so; should one be, nothing is allowed by it.
+        Decision::Approve { .. } | Decision::SendBack { .. } => {
+            json!({ "behavior": "deny", "message": "This was answered for a workflow." })
+        }
         Decision::Allow { .. } | Decision::Answers { .. } | Decision::Plan { .. } => {
             json!({ "behavior": "allow" })
         }
     };
     match decision {
-        Decision::Deny { .. } => {}
+        Decision::Deny { .. } | Decision::Approve { .. } | Decision::SendBack { .. } => {}
         Decision::Allow { scope } => {
             match call.tool.as_str() {
                 "AskUserQuestion" => answer["updatedInput"] = call.input.clone(),

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use std::{net::SocketAddr, path::PathBuf};
 use vigie_core::caller::TokenScope;
 
-use super::hook::HookArgs;
+use super::{hook::HookArgs, workflow::Workflow};
 use crate::{agents::demo::DemoArgs, confine::ConfineArgs};
 
 /// Steer many coding-agent sessions from one phone chat.
@@ -125,6 +125,8 @@ pub enum Command {
         #[arg(long, value_name = "NUMBER")]
         after: Option<u64>,
     },
+    /// Let work run by itself: files that say what happens after what
+    Workflow(Workflow),
     /// Print completions for a shell
     Completions { shell: Shell },
     /// Hold one session's terminal

@@ -12,7 +12,7 @@ use crate::{
 
 pub(super) async fn run(named: bool, desk: &Desk) -> Result<(), Failure> {
     let named = if named { Named::Yes } else { Named::No };
-    let findings = examine(&desk.around, named).await;
+    let findings = examine(&desk.around, named, &desk.clock).await;
     desk.out.show(&findings, |out, findings| words(out, findings))?;
     match findings.iter().filter(|finding| finding.level == Level::Fail).count() {
         0 => Ok(()),

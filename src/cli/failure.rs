@@ -17,11 +17,26 @@ pub enum Exit {
     NotRunning = 4,
     /// Disk, port, another program.
     Outside = 5,
+    /// What was to be looked at is not right: mistakes in a file, a run that failed.
+    NotRight,
+    /// A run was denied, cancelled or not run.
+    Stopped,
+}
+
+impl Exit {
+    /// The last two are told by `workflow check` and `run --follow` alone.
+    fn code(self) -> u8 {
+        match self {
+            Self::NotRight => Self::Ours as u8,
+            Self::Stopped => Self::Usage as u8,
+            other => other as u8,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.code())
     }
 }
 
@@ -53,6 +68,14 @@ impl Failure {
 
     pub(super) fn refused(code: &str, words: impl Display) -> Self {
         Self::new(Exit::Refused, code, words)
+    }
+
+    pub(super) fn not_right(code: &str, words: impl Display) -> Self {
+        Self::new(Exit::NotRight, code, words)
+    }
+
+    pub(super) fn stopped(code: &str, words: impl Display) -> Self {
+        Self::new(Exit::Stopped, code, words)
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -29,6 +29,7 @@ mod token;
 mod up;
 mod waiting;
 mod watch;
+mod workflow;
 
 pub use args::{Args, Command};
 pub use failure::Exit;
@@ -53,6 +54,7 @@ struct Desk {
     client: Client,
     around: Surroundings,
     out: Out,
+    clock: Clock,
 }
 
 /// Reads the command line of this process and carries it out.
@@ -131,10 +133,11 @@ fn run(args: Args, out: Out) -> Result<(), Failure> {
         Command::Up(up) => up.config.clone(),
         Command::Doctor { config } => config.clone(),
         Command::Init(Init::Telegram(init)) => init.config.clone(),
+        Command::Workflow(workflow) => workflow.config.clone(),
         _ => None,
     };
     let around = Surroundings::of_this_process(home, config).map_err(Failure::usage)?;
-    let desk = Desk { client: Client::new(&around.data), around, out };
+    let desk = Desk { client: Client::new(&around.data), around, out, clock: Clock::system() };
     block_on(dispatch(command, &desk))
         .map_err(|error| Failure::outside(format!("the program cannot start: {error}")))?
 }
@@ -174,6 +177,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Screen { name } => screen::run(&name, desk).await,
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,
+        Command::Workflow(what) => workflow::run(what, desk).await,
         Command::Completions { shell } => completions::print(shell),
         Command::Hold { .. }
         | Command::Step { .. }

@@ -5,7 +5,7 @@ use super::{
     failure::Failure,
     out::{Ink, Out},
     pair::service_name,
-    plain, sessions,
+    plain, sessions, workflow,
 };
 use crate::web::shapes::{BridgeShape, ProtectionShape, StatusShape};
 
@@ -19,8 +19,11 @@ fn words(out: &Out, status: &StatusShape) -> String {
     let about = format!("Vigie {} at {}, process {}", daemon.version, daemon.url, daemon.pid);
     let mut live = status.sessions.clone();
     let ended = sessions::drop_ended(&mut live);
-    let mut parts =
-        vec![waiting(out, status), sessions::words(out, &live, ended), out.ink(Ink::Dim, &about)];
+    let mut parts = vec![waiting(out, status), sessions::words(out, &live, ended)];
+    if !status.runs.is_empty() {
+        parts.push(workflow::table_of_runs(out, &status.runs));
+    }
+    parts.push(out.ink(Ink::Dim, &about));
     parts.extend(status.bridges.iter().map(|each| bridge(out, each)));
     parts.push(protections(out, &status.protections));
     if status.pending_deliveries > 0 {

@@ -113,7 +113,7 @@ impl Check<'_> {
         Some(Spanned::new(span, value.into_inner().unsigned_abs()))
     }
 
-    fn count(
+    pub(super) fn count(
         &mut self,
         value: Option<Spanned<i64>>,
         range: &RangeInclusive<u32>,

@@ -18,7 +18,7 @@ use super::{
     problem::nearest,
     rows::{
         AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        Text, WebRow,
+        Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 14] = [
     "web",
     "human",
     "project",
@@ -40,6 +40,7 @@ const TABLES: [&str; 13] = [
     "access",
     "bounds",
     "lord",
+    "workflows",
     "secret",
 ];
 
@@ -80,6 +81,7 @@ impl Check<'_> {
         let mut config = Config::defaults(self.around);
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
         let mut lord: Option<Row<LordRow>> = None;
+        let mut workflows: Option<WorkflowsRow> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -128,15 +130,19 @@ impl Check<'_> {
                     let span = value.span();
                     lord = self.row(value, "[lord]").map(|row| (span, row));
                 }
+                "workflows" => workflows = self.row(value, "[workflows]"),
                 other => {
                     let hint = nearest(other, &TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
         }
-        // Last, whatever their place in the file: they name agents, and the Lord a project as well.
+        // Last, whatever their place in the file: they name agents and projects.
         self.projects(projects, &mut config);
         config.lord = lord.and_then(|(span, row)| self.lord(span, row, &mut config));
+        if let Some(row) = workflows {
+            config.workflows = self.workflows(row, &config);
+        }
         config
     }
 
@@ -498,7 +504,7 @@ mod tests {
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 13] = [
+        let tables: [(&str, &[&str]); 14] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -511,6 +517,7 @@ mod tests {
             ("access", keys::of::<AccessRow>()),
             ("bounds", keys::of::<BoundsRow>()),
             ("lord", keys::of::<LordRow>()),
+            ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);

@@ -10,7 +10,8 @@ use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
     Access, Agent, Bounds, Config, Gates, Human, Language, LongAnswers, OnOff, Phone, Project,
-    Recording, Role, Routing, Strangers, Surroundings, Telegram, Web, WorktreeMode,
+    Recording, Role, Routing, Strangers, Surroundings, Telegram, Web, WorkflowRules, Workflows,
+    WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -38,6 +39,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         access: Access { strangers: Strangers::Answered },
         bounds: Bounds::default(),
         lord: None,
+        workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
         secrets: Vec::new(),
         warnings: Vec::new(),
     }

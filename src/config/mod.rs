@@ -11,13 +11,14 @@ mod problem;
 mod rows;
 mod secrets;
 mod values;
+mod workflows;
 
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
 pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
     caller::Bounds,
-    state::{Lord, Role, Strangers},
+    state::{Lord, Role, Strangers, WorkflowRules},
 };
 
 use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
@@ -47,6 +48,7 @@ pub struct Config {
     pub bounds: Bounds,
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
+    pub workflows: Workflows,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
     /// What is allowed and still worth a word at the start, each a sentence.
@@ -214,6 +216,15 @@ impl std::fmt::Display for PublicUrl {
         };
         write!(f, "{scheme}://{}", self.authority)
     }
+}
+
+/// How workflows are run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workflows {
+    /// Projects whose own workflows may be started by their schedule and by webhooks.
+    pub triggers: Vec<ProjectName>,
+    /// How much of this machine they may take up.
+    pub rules: WorkflowRules,
 }
 
 /// Reads the address of a Bot API as the configuration takes it; `None`: it is none.

@@ -132,3 +132,13 @@ pub(super) struct LordRow {
     pub project: Text,
     pub agent: Text,
 }
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WorkflowsRow {
+    pub triggers: Option<Vec<Spanned<String>>>,
+    pub host_steps: Option<Spanned<i64>>,
+    pub project_steps: Option<Spanned<i64>>,
+    pub agent_steps: Option<Spanned<i64>>,
+    pub open_runs: Option<Spanned<i64>>,
+}

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use vigie_workflow::run::ApprovalWork;
+
 use crate::{
     Timestamp,
     caller::TokenHash,
@@ -67,6 +69,10 @@ pub enum Decision {
     Answers { answers: Vec<String> },
     /// A plan approved; `accept_edits` lets its edits through afterwards.
     Plan { accept_edits: AcceptEdits },
+    /// A step of a workflow may go on. `form`: what was filled in, in the order asked.
+    Approve { form: Vec<String>, words: Option<String> },
+    /// A step of a workflow goes back, with what should change.
+    SendBack { words: String },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -205,6 +211,8 @@ pub enum Asked {
         /// Markdown.
         plan: String,
     },
+    /// A step of a workflow waits for a yes. No agent asks for one.
+    Approval(ApprovalWork),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -18,6 +18,16 @@ pub enum Reading {
     AllowForSession {
         code: Option<GateCode>,
     },
+    /// A yes by its code, and what is said with it. Only workflows take that.
+    AllowWith {
+        code: GateCode,
+        words: String,
+    },
+    /// What should change before it is asked again. Only workflows take that.
+    Back {
+        code: Option<GateCode>,
+        words: String,
+    },
     /// Options of a question, from 1, in the order written.
     Option {
         code: Option<GateCode>,
@@ -44,6 +54,8 @@ struct Language {
     all: &'static [&'static str],
     /// What follows an allow word to make it last.
     for_session: &'static [&'static str],
+    /// Before what should change.
+    back: &'static [&'static str],
 }
 
 /// In lower case, apostrophes straight, without final punctuation. The first word of each list is
@@ -55,6 +67,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["deny", "no", "n", "👎"],
         all: &["approve all", "approve everything"],
         for_session: &["for this session", "for the session"],
+        back: &["back"],
     },
     Language {
         tag: "fr",
@@ -62,6 +75,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["refuser", "refuse", "non"],
         all: &["tout approuver", "approuver tout", "approuve tout"],
         for_session: &["pour cette session", "pour la session"],
+        back: &["renvoyer", "renvoie"],
     },
     Language {
         tag: "de",
@@ -69,6 +83,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["ablehnen", "nein"],
         all: &["alle genehmigen", "alles genehmigen"],
         for_session: &["für diese sitzung", "für diese session"],
+        back: &["zurück"],
     },
     Language {
         tag: "es",
@@ -76,6 +91,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["denegar", "rechazar", "no"],
         all: &["aprobar todo"],
         for_session: &["para esta sesión", "para esta sesion"],
+        back: &["devolver"],
     },
     Language {
         tag: "it",
@@ -83,6 +99,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["negare", "rifiuta", "no"],
         all: &["approva tutto", "approvare tutto"],
         for_session: &["per questa sessione"],
+        back: &["indietro"],
     },
     Language {
         tag: "pt",
@@ -90,6 +107,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["negar", "recusar", "não", "nao"],
         all: &["aprovar tudo"],
         for_session: &["para esta sessão", "para esta sessao"],
+        back: &["devolver"],
     },
     Language {
         tag: "nl",
@@ -97,6 +115,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["weigeren", "nee"],
         all: &["alles goedkeuren"],
         for_session: &["voor deze sessie"],
+        back: &["terug"],
     },
 ];
 
@@ -155,6 +174,8 @@ pub fn read(text: &str, words: &Words) -> Reading {
     options(&rest, code.as_ref())
         .or_else(|| whole(&rest, code.as_ref(), words))
         .or_else(|| denial(&said, words))
+        .or_else(|| back(&said, words))
+        .or_else(|| approval(&said, words))
         .or_else(|| nearly(&rest, words))
         .unwrap_or(Reading::NotAnAnswer)
 }
@@ -264,6 +285,34 @@ fn denial(said: &Said<'_>, words: &Words) -> Option<Reading> {
     })
 }
 
+/// `back: words`, `back K7Q2 words`, `back K7Q2: words`.
+fn back(said: &Said<'_>, words: &Words) -> Option<Reading> {
+    let (word, behind) = said.tokens.first()?;
+    if !words.any(|language| language.back, word.trim_end_matches(':')) {
+        return None;
+    }
+    let mut found = None;
+    let mut rest: &str = behind;
+    if let Some((next, behind)) = said.tokens.get(1)
+        && !word.ends_with(':')
+    {
+        found = Some(code(next)?);
+        rest = behind.trim_start_matches([':', ',']).trim_start();
+    }
+    (!rest.is_empty()).then(|| Reading::Back { code: found, words: rest.to_owned() })
+}
+
+/// `approve K7Q2 looks good`, `approve K7Q2: looks good`.
+fn approval(said: &Said<'_>, words: &Words) -> Option<Reading> {
+    let (word, _) = said.tokens.first()?;
+    let (next, behind) = said.tokens.get(1)?;
+    let code = code(next).filter(|_| words.allows(word.trim_end_matches(',')))?;
+    let rest = behind.trim_start_matches([':', ',']).trim_start();
+    let all = fold(&format!("{word} {rest}")); // one code and everything: nobody knows which is meant
+    let one = !rest.is_empty() && !words.any(|language| language.all, &all);
+    one.then(|| Reading::AllowWith { code, words: rest.to_owned() })
+}
+
 /// One word that a slip of the finger keeps from being an answer. Short words have too many neighbours.
 fn nearly(text: &str, words: &Words) -> Option<Reading> {
     if !text.chars().all(|c| c.is_alphabetic() || c == '\'') || text.chars().count() < 4 {
@@ -320,6 +369,7 @@ mod tests {
                 .chain(language.deny)
                 .chain(language.all)
                 .chain(language.for_session)
+                .chain(language.back)
             {
                 let folded: Vec<String> = word.split(' ').map(fold).collect();
                 assert_eq!(folded.join(" "), *word, "{}", language.tag);

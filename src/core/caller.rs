@@ -14,8 +14,8 @@ use crate::{
     command::Refusal,
     gate::Answer,
     id::{
-        AgentName, GateCode, GateId, HumanId, MailId, ProjectName, RunId, SessionId,
-        SessionName, TicketId, TokenId,
+        AgentName, GateCode, GateId, HumanId, MailId, ProjectName, RunId, SessionId, SessionName,
+        TicketId, TokenId,
     },
     mail::Mail,
     run::{RunView, StartRun, WorkflowView},
@@ -229,6 +229,8 @@ pub enum AgentCommand {
     },
     Usage,
     Workflows,
+    /// Those the caller can see, newest first.
+    Runs,
     Run(StartRun),
     ShowRun {
         name: String,
@@ -254,6 +256,7 @@ impl AgentCommand {
             | Self::Look { .. }
             | Self::Cancel { .. }
             | Self::Workflows
+            | Self::Runs
             | Self::ShowRun { .. }
             | Self::WaitForRun { .. }
             | Self::Usage => Some(TokenScope::Read),
@@ -440,6 +443,10 @@ pub enum AgentReply {
         left: BoundsLeft,
     },
     Workflows(Vec<WorkflowView>),
+    /// Without their steps.
+    Runs {
+        runs: Vec<RunView>,
+    },
     Run {
         run: Box<RunView>,
     },
@@ -631,6 +638,8 @@ pub enum AgentRefusal {
     },
     #[error("{name} is not yours to {verb}")]
     NotYours { name: SessionName, verb: &'static str },
+    #[error("{name} is not yours to cancel")]
+    NotYourRun { name: String },
     #[error("{0}")]
     Mail(#[from] crate::mail::NotSent),
     #[error("there is no ticket {0} of yours")]
@@ -659,6 +668,15 @@ impl AgentRefusal {
                 Some("list_sessions shows those you can see.".into())
             }
             Self::Same(Refusal::NotLive { .. }) => Some("Only a person resumes it.".into()),
+            Self::Same(Refusal::BadWorkflow { .. }) => {
+                Some("Whoever wrote its file has to mend it.".into())
+            }
+            Self::Same(Refusal::BadParams { .. }) => {
+                Some("list_workflows says what it takes.".into())
+            }
+            Self::Same(Refusal::NoRun { near, .. }) if near.is_empty() => {
+                Some("run_workflow gives the id of a run that it begins.".into())
+            }
             Self::Same(refusal) => refusal.hint(),
             Self::TokenOver { .. } => {
                 Some("Its session has ended; whoever wants to go on resumes that.".into())
@@ -668,6 +686,7 @@ impl AgentRefusal {
                 chain.join(" > ")
             )),
             Self::NotYours { .. } => Some("You may stop what you started, and what that started. Ask its session with send_message, or the person with ask_human.".into()),
+            Self::NotYourRun { .. } => Some("You may cancel runs that you started, or that what you started did. Ask the person with ask_human.".into()),
             Self::Mail(not_sent) => not_sent.hint(),
             Self::NoTicket(_) => Some("A ticket belongs to whoever got it.".into()),
             Self::OnlySessions(_) => Some("You are with a person already: ask them there.".into()),

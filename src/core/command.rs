@@ -218,6 +218,8 @@ pub enum Refusal {
     NoGate { code: String, open: Vec<GateCode> },
     #[error("`{choice}` is no answer to this")]
     NoSuchChoice { choice: String, choices: Vec<String> },
+    #[error("{title} is not filled in yet")]
+    NotFilledIn { title: String },
     #[error("{0}")]
     AlreadyDecided(String),
     #[error("this needs its code: {code}")]
@@ -245,6 +247,9 @@ pub enum Refusal {
     NotRun(String),
     #[error("the key `{key}` was used with other params, for {run}")]
     OtherKey { key: String, run: String },
+    /// `retry_after`: in seconds.
+    #[error("{workflow} was started {most} times within a minute, and more is not")]
+    TooOften { workflow: String, most: usize, retry_after: u64 },
     #[error("no chat service is switched on")]
     NoService,
     #[error("the message is empty")]
@@ -313,6 +318,9 @@ impl Refusal {
             Self::NoGate { open, .. } if open.is_empty() => Some("Nothing waits for you.".into()),
             Self::NoGate { open, .. } => Some(format!("Open codes: {}.", join(open))),
             Self::NoSuchChoice { choices, .. } => Some(format!("Choices: {}.", list(choices))),
+            Self::NotFilledIn { .. } => {
+                Some("Reply to the card with it, or tap one of its options.".into())
+            }
             Self::NeedsCode { code } => Some(format!("Write: approve {code}")),
             Self::QueueFull { name, .. } => {
                 Some(format!("`vigie stop {name}` interrupts the turn, so that they go in."))
@@ -338,6 +346,7 @@ impl Refusal {
                 Some(format!("`vigie workflow plan {workflow}` lists its params."))
             }
             Self::NoRun { near, .. } => or_near(near, "`vigie workflow runs` lists them.".into()),
+            Self::TooOften { retry_after, .. } => Some(format!("Try again in {retry_after} s.")),
             Self::OtherKey { .. } => Some("Use a new key for a new run.".into()),
             Self::NoService => {
                 Some("`vigie init telegram` sets one up; the phone page needs none.".into())

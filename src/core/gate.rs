@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+use vigie_workflow::value::StepPath;
+
 use crate::{
     Timestamp,
     agent::{Asked, Decision},
     bridge::{CardKind, Fact, Risk},
-    id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
+    id::{GateCode, GateId, HumanId, OrderId, RequestId, RunId, SessionId},
     text::Rich,
 };
 
@@ -15,10 +17,8 @@ use crate::{
 pub struct Gate {
     pub id: GateId,
     pub code: GateCode,
-    pub session: SessionId,
-    /// The start of the session's program that asks: an answer never reaches another.
-    pub run: u32,
-    pub request: RequestId,
+    #[serde(flatten)]
+    pub waits: Waits,
     pub ask: Asked,
     pub shown: Shown,
     pub opened: Timestamp,
@@ -28,11 +28,43 @@ pub struct Gate {
     pub picked: Vec<Option<String>>,
     /// Options ticked so far, by question and position, at questions that take several.
     pub ticked: BTreeSet<(usize, usize)>,
+    /// Who said yes so far, where more than one person has to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub yes: Vec<HumanId>,
+    /// Whose next words to the card say what should change before it is asked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub words_of: Option<HumanId>,
     pub state: GateState,
-    #[serde(default)]
-    pub asker: Asker,
     /// The card's messages, one a chat, and again where it was said anew.
     pub cards: Vec<crate::delivery::Shown>,
+}
+
+/// Who waits for the answer. A session's stands in its row as it did before runs could wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Waits {
+    Session(SessionWaits),
+    Step(StepWaits),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionWaits {
+    pub session: SessionId,
+    /// The start of the session's program that asks: an answer never reaches another.
+    pub run: u32,
+    pub request: RequestId,
+    #[serde(default)]
+    pub asker: Asker,
+}
+
+/// A step of a run, in one of its attempts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepWaits {
+    pub of_run: RunId,
+    /// For people: `release-12`.
+    pub run_name: String,
+    pub step: StepPath,
+    pub attempt: u32,
 }
 
 /// How the agent asked, and so how it gets the answer.
@@ -96,11 +128,43 @@ pub struct Answer {
 /// Why an answer changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TooLate {
-    Decided(Answer),
+    Decided(Box<Answer>),
     Closed { why: String, at: Timestamp },
 }
 
 impl Gate {
+    /// The session that asks; `None`: a step of a run does.
+    pub fn session(&self) -> Option<SessionId> {
+        match &self.waits {
+            Waits::Session(waits) => Some(waits.session),
+            Waits::Step(_) => None,
+        }
+    }
+
+    /// The step that asks; `None`: a session does.
+    pub fn step(&self) -> Option<&StepWaits> {
+        match &self.waits {
+            Waits::Session(_) => None,
+            Waits::Step(waits) => Some(waits),
+        }
+    }
+
+    /// Whether a session asks in that way.
+    pub fn is_by(&self, asker: Asker) -> bool {
+        match &self.waits {
+            Waits::Session(waits) => waits.asker == asker,
+            Waits::Step(_) => false,
+        }
+    }
+
+    /// The request of an agent that its holder keeps open.
+    pub fn request(&self) -> Option<&SessionWaits> {
+        match &self.waits {
+            Waits::Session(waits) if waits.asker == Asker::Request => Some(waits),
+            Waits::Session(_) | Waits::Step(_) => None,
+        }
+    }
+
     pub fn is_open(&self) -> bool {
         match self.state {
             GateState::Open => true,
@@ -118,9 +182,41 @@ impl Gate {
                 Ok(())
             }
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
-                Err(TooLate::Decided(answer.clone()))
+                Err(TooLate::Decided(Box::new(answer.clone())))
             }
             GateState::Closed { why, at } => Err(TooLate::Closed { why: why.clone(), at: *at }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Written by a Vigie that knew no runs.
+    #[test]
+    fn a_gate_of_an_older_database_still_reads() {
+        let session = "ses_01K8ZQ3V9G0000000000000000";
+        let row = json!({
+            "id": "gat_01K8ZQ3V9G0000000000000000", "code": "K7Q2", "session": session, "run": 3,
+            "request": "r1",
+            "ask": {"ask": "permission", "tool": "Bash", "input": {"command": "ls"}, "cwd": "/src",
+                "can_remember": true},
+            "shown": {"kind": "permission", "title": "asks to run a command",
+                "content": {"text": "ls", "spans": []}, "diff": null, "warnings": [], "facts": [],
+                "risk": "plain", "digest": "00"},
+            "opened": "2026-11-29T08:00:00Z", "until": "2026-11-30T08:00:00Z",
+            "picked": [], "ticked": [[0, 1]], "state": {"gate": "open"}, "cards": [],
+        });
+        let gate: Gate = serde_json::from_value(row.clone()).unwrap();
+        assert_eq!(gate.session().unwrap().to_string(), session);
+        assert!(gate.is_by(Asker::Request) && gate.step().is_none());
+        let mut tool = row;
+        tool["asker"] = json!("tool");
+        let gate: Gate = serde_json::from_value(tool).unwrap();
+        assert!(gate.is_by(Asker::Tool));
+        let again: Gate = serde_json::from_value(serde_json::to_value(&gate).unwrap()).unwrap();
+        assert_eq!(again, gate);
     }
 }

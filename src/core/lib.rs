@@ -21,6 +21,7 @@ pub mod prompt;
 pub mod risk;
 pub mod route;
 pub mod run;
+pub mod runs;
 pub mod session;
 pub mod state;
 pub mod text;

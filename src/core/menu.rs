@@ -16,7 +16,7 @@ const fn entry(word: &'static str, english: &'static str, french: &'static str) 
 }
 
 /// What people need most stands first: a menu shows a handful at a time.
-pub const MENU: [MenuEntry; 16] = [
+pub const MENU: [MenuEntry; 21] = [
     entry("sessions", "What runs", "Ce qui tourne"),
     entry("waiting", "What waits for you", "Ce qui attend votre réponse"),
     entry(
@@ -31,6 +31,23 @@ pub const MENU: [MenuEntry; 16] = [
     ),
     entry("approve", "Allow what waits: /approve CODE", "Autoriser : /approve CODE"),
     entry("deny", "Refuse what waits: /deny CODE why", "Refuser : /deny CODE pourquoi"),
+    entry(
+        "back",
+        "Send a workflow's question back: /back CODE what should change",
+        "Renvoyer une question : /back CODE que changer",
+    ),
+    entry(
+        "run",
+        "Run a workflow: /run NAME name=value, or alone for a list",
+        "Lancer un workflow : /run NOM nom=valeur, ou seul pour la liste",
+    ),
+    entry("runs", "What workflows do and did", "Ce que font et ont fait les workflows"),
+    entry("cancel", "End a run: /cancel release-12", "Annuler : /cancel release-12"),
+    entry(
+        "retry",
+        "Run again what failed: /retry release-12",
+        "Relancer ce qui a échoué : /retry release-12",
+    ),
     entry(
         "stop",
         "Interrupt a turn; the session keeps its context",

@@ -3,11 +3,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use vigie_workflow::value::StepPath;
+
 use crate::{
     Timestamp,
     agent::PromptForm,
     bridge::Place,
-    id::{HeardId, HumanId, MailId, MessageId, OrderId, PromptId, SessionId, SessionName},
+    id::{HeardId, HumanId, MailId, MessageId, OrderId, PromptId, RunId, SessionId, SessionName},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,14 +20,25 @@ pub struct Prompt {
     pub number: u64,
     pub text: String,
     pub form: PromptForm,
-    /// `None`: messages of others ([`Prompt::mails`]).
+    /// `None`: messages of others ([`Prompt::mails`]), or a workflow's words ([`Prompt::of_step`]).
     pub by: Option<HumanId>,
     /// The message it came in; `None` when it came over the command line.
     pub message: Option<PromptMessage>,
     /// The messages it hands over; empty for a person's words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mails: Vec<MailId>,
+    /// The step of a run whose words it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_step: Option<OfStep>,
     pub state: PromptState,
+}
+
+/// One attempt of a step of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfStep {
+    pub run: RunId,
+    pub step: StepPath,
+    pub attempt: u32,
 }
 
 /// A person's own message, for its receipts.

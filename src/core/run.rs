@@ -13,7 +13,7 @@ use crate::{
     bridge::Place,
     caller::Principal,
     delivery::Shown,
-    id::{GateCode, HumanId, ProjectName, RunId},
+    id::{GateCode, HumanId, ProjectName, RunId, SessionId},
 };
 
 /// A run as it is kept. What it was made of and its log stand beside it.
@@ -123,6 +123,58 @@ pub struct KnownRun {
     pub run: run::Run,
     /// Lines of its log.
     pub seq: u64,
+    /// Attempts that somebody carries out right now. It follows from the rest.
+    pub at_work: BTreeMap<StepPath, AtWork>,
+}
+
+impl KnownRun {
+    pub fn new(row: RunRow, frozen: Arc<Frozen>) -> Self {
+        Self { row, run: run::Run::new(frozen), seq: 0, at_work: BTreeMap::new() }
+    }
+
+    /// Takes over one line of its log.
+    pub fn take(&mut self, line: &RunLogRow) {
+        self.run.apply(&line.entry);
+        self.seq = self.seq.max(line.seq);
+    }
+}
+
+/// Who carries an attempt out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtWork {
+    pub attempt: u32,
+    pub with: With,
+    /// When its time is over, where nobody else looks at that.
+    pub until: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum With {
+    Runner {
+        project: ProjectName,
+        needs: Needs,
+    },
+    /// It waits for room on this machine; then the runner is told this.
+    Held {
+        project: ProjectName,
+        needs: Needs,
+        how: Box<StepHow>,
+    },
+    Session {
+        session: SessionId,
+    },
+    People,
+    Run {
+        child: RunId,
+    },
+}
+
+/// What a step with the runner takes up besides a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    Process,
+    /// An agent of its own.
+    Agent,
 }
 
 /// The last slot of a workflow's schedule that was dealt with, whatever became of it.
@@ -177,13 +229,7 @@ pub struct StartRun {
     pub key: Option<String>,
 }
 
-/// A value of a param as it was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Given {
-    /// As a person typed it: `count=3`.
-    Text(String),
-    Json(serde_json::Value),
-}
+pub use vigie_workflow::params::Given;
 
 /// Something other than a person or an agent that starts a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,6 +317,7 @@ pub struct StepOrder {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one goes with each step, and is moved once")]
 pub enum StepHow {
     /// Nobody ever began it.
     Begin,

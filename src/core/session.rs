@@ -7,8 +7,9 @@ use crate::{
     agent::{ExitStatus, Order},
     bridge::SessionLook,
     caller::{Isolated, Principal, TokenHash},
-    id::{AgentName, HumanId, ProjectName, SessionId, SessionName, TurnId},
+    id::{AgentName, HumanId, ProjectName, RunId, SessionId, SessionName, TurnId},
     mail::Mail,
+    prompt::OfStep,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +60,17 @@ pub struct Session {
     /// What stirred its present turn, when that was a message.
     #[serde(default)]
     pub stirred: Stirred,
+    /// The run of a workflow that started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_run: Option<OfRun>,
+}
+
+/// A run of a workflow, as those it started know it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfRun {
+    pub run: RunId,
+    /// For people: `release-12`.
+    pub name: String,
 }
 
 impl Session {
@@ -253,6 +265,15 @@ pub struct Turn {
     pub shown: Vec<crate::delivery::Shown>,
     /// How many messages this turn has said.
     pub finals: u32,
+    /// The step of a run it is for, and what the session had spent before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_step: Option<Box<TurnOfStep>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnOfStep {
+    pub step: OfStep,
+    pub before: Spent,
 }
 
 /// Where a session is in its life. "Waiting for a person" is not in here: it is working or idle

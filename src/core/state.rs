@@ -19,7 +19,8 @@ use crate::{
     mail::{Lately, Mail, Recipient},
     prompt::Prompt,
     route::StoryPattern,
-    run::{FrozenRow, RunLogRow, RunRow, SlotRow},
+    run::{FrozenRow, KnownRun, RunLogRow, RunRow, SlotRow},
+    runs::Runs,
     session::Session,
 };
 
@@ -42,9 +43,29 @@ pub struct Rules {
     /// What each sort of chat of a bridge takes; a bridge that is not here is not switched on.
     pub limits: HashMap<(BridgeName, Room), Limits>,
     pub bounds: Bounds,
+    pub workflows: WorkflowRules,
     pub lord: Option<Lord>,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
+}
+
+/// How much of this machine runs of workflows may take up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkflowRules {
+    /// Steps at the same time that have a process, altogether …
+    pub host_steps: usize,
+    /// … and in one project.
+    pub project_steps: usize,
+    /// Runs that are open.
+    pub runs: usize,
+    /// Agents at the same time that steps have for themselves.
+    pub agents: usize,
+}
+
+impl Default for WorkflowRules {
+    fn default() -> Self {
+        Self { host_steps: 16, project_steps: 8, runs: 1000, agents: 4 }
+    }
 }
 
 /// What a stranger is told, at most once a day each.
@@ -331,6 +352,7 @@ pub struct State {
     pub mails: BTreeMap<u64, Mail>,
     pub tickets: BTreeMap<TicketId, Ticket>,
     pub tokens: BTreeMap<TokenId, TokenRow>,
+    pub runs: Runs,
     /// Whether the Lord is kept alive. It ends with us: a start begins anew.
     pub lord_watch: LordWatch,
     pub mail_lately: Lately,
@@ -367,6 +389,10 @@ pub struct Found {
     pub next_prompt: u64,
     pub next_delivery: u64,
     pub next_mail: u64,
+    /// Runs that are open, and the last that are over.
+    pub runs: Vec<KnownRun>,
+    /// The last number of each short name of a workflow.
+    pub run_numbers: Vec<(String, u64)>,
     /// Rows that do not parse, each a sentence with table, column and id.
     pub problems: Vec<String>,
 }
@@ -388,6 +414,7 @@ impl State {
             mails: BTreeMap::new(),
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            runs: Runs::default(),
             lord_watch: LordWatch::On { tries: Vec::new() },
             mail_lately: Lately::default(),
             pairings: Vec::new(),
@@ -406,6 +433,12 @@ impl State {
             recent: VecDeque::new(),
             recent_set: HashSet::new(),
         };
+        for run in found.runs {
+            state.runs.absorb(run);
+        }
+        for (short, number) in found.run_numbers {
+            state.runs.note_number(&short, number);
+        }
         for row in found.rows {
             state.put(&row);
         }
@@ -428,6 +461,7 @@ impl State {
                 self.prompts.remove(&prompt.number);
             }
             Row::Gate(gate) => {
+                self.runs.put_gate(gate);
                 self.gates.insert(gate.id, gate.clone());
                 self.forget_old_gates();
             }
@@ -480,7 +514,10 @@ impl State {
             }
             // Whoever wants them reads them from the database.
             Row::Answer(_) | Row::Journal(_) => {}
-            Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Slot(_) => todo!(),
+            Row::Frozen(frozen) => self.runs.put_frozen(frozen),
+            Row::Run(run) => self.runs.put_row(run),
+            Row::RunLog(line) => self.runs.put_line(line),
+            Row::Slot(slot) => self.runs.put_slot(slot),
         }
     }
 
@@ -584,7 +621,7 @@ impl State {
     }
 
     pub fn open_gates_of(&self, session: SessionId) -> impl Iterator<Item = &Gate> {
-        self.gates.values().filter(move |g| g.session == session && g.is_open())
+        self.gates.values().filter(move |g| g.session() == Some(session) && g.is_open())
     }
 
     pub fn open_gates(&self) -> impl Iterator<Item = &Gate> {

@@ -7,11 +7,15 @@ mod programs;
 mod system;
 #[cfg(feature = "telegram")]
 mod telegram;
+mod workflows;
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
 
-use crate::config::{Config, Named, Surroundings};
+use crate::{
+    clock::Clock,
+    config::{Config, Named, Surroundings},
+};
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +55,7 @@ impl Finding {
 }
 
 /// Looks at everything; a look that cannot be taken is a finding too.
-pub async fn examine(around: &Surroundings, named: Named) -> Vec<Finding> {
+pub async fn examine(around: &Surroundings, named: Named, clock: &Clock) -> Vec<Finding> {
     let (config, mut findings) = configuration(around, named);
     findings.push(files::data_folder(&around.data));
     findings.extend(files::disk(&around.data));
@@ -65,6 +69,7 @@ pub async fn examine(around: &Surroundings, named: Named) -> Vec<Finding> {
     findings.extend(confinement::look(&around.data).await);
     findings.extend(programs::agents(&config).await);
     findings.extend(programs::projects(&config).await);
+    findings.extend(workflows::look(&config, &around.config, clock).await);
     findings
 }
 

@@ -6,6 +6,7 @@ use vigie_core::{
     command::{Refusal, Reply, Request},
     decide::Event,
     id::BridgeName,
+    run::Hook,
 };
 
 /// The handle: cheap to clone, and the only way in. Every answer comes after the commit.
@@ -26,6 +27,11 @@ pub enum Mail {
     Agent {
         call: AgentCall,
         answer: oneshot::Sender<Result<AgentReply, AgentRefusal>>,
+    },
+    /// Something outside asks for a run, and its proof was checked; answered like a request.
+    Hook {
+        hook: Hook,
+        answer: oneshot::Sender<Result<Reply, Refusal>>,
     },
     /// Who speaks with that token.
     Known {
@@ -78,6 +84,13 @@ impl Hub {
     pub async fn agent(&self, call: AgentCall) -> Result<AgentReply, AgentRefusal> {
         let (answer, answered) = oneshot::channel();
         self.mailbox.send(Mail::Agent { call, answer }).await.map_err(|_| Refusal::Stopping)?;
+        answered.await.map_err(|_| Refusal::Stopping)?
+    }
+
+    /// Begins a run that something outside asks for; returns when it is written down.
+    pub async fn hook(&self, hook: Hook) -> Result<Reply, Refusal> {
+        let (answer, answered) = oneshot::channel();
+        self.mailbox.send(Mail::Hook { hook, answer }).await.map_err(|_| Refusal::Stopping)?;
         answered.await.map_err(|_| Refusal::Stopping)?
     }
 

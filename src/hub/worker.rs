@@ -9,9 +9,10 @@ use vigie_core::{
     bridge::{Accepted, NotAccepted},
     caller::{AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest},
     command::{Refusal, Reply},
-    decide::{Decision, Event, decide, next_deadline},
+    decide::{Decision, Event, LookUp, decide, next_deadline},
     id::BridgeName,
     ids::Ids,
+    run::Catalog,
     state::{Facts, JournalEntry, Row, Rules, State},
 };
 
@@ -65,7 +66,7 @@ pub async fn start(
     let flag = broken.clone();
     tasks.start("effects", move |_| effects::run(to_do, hands, flag));
     let ids = Ids::new(seed, clock.now());
-    let worker = Worker { state, ids, store, clock, rules, batches, broken, health };
+    let worker = Worker { state, ids, store, clock, rules, batches, broken, health, catalog: None };
     tasks.start("hub", move |stop| worker.run(mail, stop));
     Ok((hub, healthy))
 }
@@ -80,6 +81,8 @@ struct Worker {
     /// Rung by the effects when a commit failed.
     broken: Arc<Notify>,
     health: watch::Sender<Option<String>>,
+    /// No row holds it, so it is handed over to a state that is read anew.
+    catalog: Option<Catalog>,
 }
 
 impl Worker {
@@ -114,13 +117,29 @@ impl Worker {
 
     async fn mail(&mut self, mail: Mail) {
         match mail {
-            Mail::Event(event) => self.take(event, Waiting::Nobody).await,
+            Mail::Event(event) => {
+                self.keep_catalog(&event);
+                self.take(event, Waiting::Nobody).await;
+            }
             Mail::Noted { bridge, noted, answer } => {
                 self.take(Event::Noted { bridge, noted }, Waiting::Heard(answer)).await;
             }
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             Mail::Request { request, answer } => {
-                self.take(Event::Request(request), Waiting::Request(answer)).await;
+                let wanted = self.state.looks_up(&request.what);
+                match self.look_up(wanted).await {
+                    Ok(()) => self.take(Event::Request(request), Waiting::Request(answer)).await,
+                    // Whoever asked may have gone.
+                    Err(refusal) => drop(answer.send(Err(refusal))),
+                }
+            }
+            Mail::Hook { hook, answer } => {
+                let wanted = self.state.looks_up_for_hook(&hook);
+                match self.look_up(wanted).await {
+                    Ok(()) => self.take(Event::Hook(hook), Waiting::Request(answer)).await,
+                    // Whoever asked may have gone.
+                    Err(refusal) => drop(answer.send(Err(refusal))),
+                }
             }
             Mail::Agent { call, answer } => self.agent(call, answer).await,
             // Whoever asked may have gone.
@@ -148,12 +167,37 @@ impl Worker {
         }
     }
 
+    /// A run that is over and no longer in memory is read again before it is decided about.
+    async fn look_up(&mut self, wanted: Option<LookUp>) -> Result<(), Refusal> {
+        let found = match wanted {
+            None => return Ok(()),
+            Some(LookUp::Named(name)) => timeout(LOOK_UP, self.store.run(name)).await,
+            Some(LookUp::Started(start)) => timeout(LOOK_UP, self.store.run_started(start)).await,
+        };
+        let reason = match found {
+            Ok(Ok(run)) => {
+                if let Some(run) = run {
+                    self.state.runs.absorb(run);
+                }
+                return Ok(());
+            }
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the database is slow".into(),
+        };
+        Err(Refusal::NotWritten { reason })
+    }
+
     async fn agent(
         &mut self,
         call: AgentCall,
         answer: oneshot::Sender<Result<AgentReply, AgentRefusal>>,
     ) {
         let AgentCall { token, host, what } = call;
+        let wanted = self.state.looks_up_for_agent(&what);
+        if let Err(refusal) = self.look_up(wanted).await {
+            // Whoever asked may have gone.
+            return drop(answer.send(Err(refusal.into())));
+        }
         let facts = match (&what, self.state.known(&token)) {
             (AgentCommand::Send(letter), Some(known)) => {
                 let looked_up = self.store.mail_facts(&known.principal, letter);
@@ -210,6 +254,15 @@ impl Worker {
         self.health.send_replace(None);
         info!("the state was read again after a failed commit");
         self.take(Event::Booted, Waiting::Nobody).await;
+        if let Some(catalog) = self.catalog.clone() {
+            self.take(Event::Catalog(catalog), Waiting::Nobody).await;
+        }
+    }
+
+    fn keep_catalog(&mut self, event: &Event) {
+        if let Event::Catalog(catalog) = event {
+            self.catalog = Some(catalog.clone());
+        }
     }
 
     fn admits(&self, bridge: &BridgeName, from: &str, answer: oneshot::Sender<bool>) {
@@ -219,11 +272,15 @@ impl Worker {
 
     /// Whoever can hand it in again hears that it was not taken. What holders and bridges tell is
     /// asked of them anew once all is well.
-    fn while_ill(&self, mail: Mail) {
+    fn while_ill(&mut self, mail: Mail) {
         let reason = || "its disk takes nothing".to_owned();
         match mail {
-            Mail::Event(_) => {}
+            Mail::Event(event) => self.keep_catalog(&event),
             Mail::Heard { answer, .. } | Mail::Noted { answer, .. } => refuse(answer, reason()),
+            // Whoever asked may have gone.
+            Mail::Hook { answer, .. } => {
+                drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
+            }
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             // Whoever asked may have gone.
             Mail::Known { token, answer } => drop(answer.send(self.state.known(&token))),

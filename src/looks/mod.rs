@@ -7,11 +7,13 @@
 
 mod diff;
 mod file;
+mod part;
 mod picture;
 pub mod recording;
 mod transcript;
 
 pub use diff::{Changes, NoChanges, StartGit, diff, unconfined};
 pub use file::{Copy, NoFile, file};
+pub use part::{Part, part};
 pub use picture::{PictureError, Shot, picture};
 pub use transcript::{NoTranscript, Source, Transcript, transcript};

@@ -11,7 +11,11 @@ use vigie_core::{
     command::Refusal,
 };
 
-use super::{Caller, shared::Shared, tools::SessionShape};
+use super::{
+    Caller,
+    shared::Shared,
+    tools::{RunShape, SessionShape},
+};
 
 const SESSIONS: &str = "vigie://sessions";
 const RUNS: &str = "vigie://runs";
@@ -24,6 +28,7 @@ pub(super) enum Which {
     Sessions,
     Session(String),
     Runs,
+    Run(String),
     Inbox,
 }
 
@@ -34,8 +39,11 @@ impl Which {
             RUNS => Some(Self::Runs),
             INBOX => Some(Self::Inbox),
             other => {
-                let name = other.strip_prefix(SESSIONS)?.strip_prefix('/')?;
-                (!name.is_empty() && !name.contains('/')).then(|| Self::Session(name.into()))
+                let below = |of: &str| {
+                    let name = other.strip_prefix(of)?.strip_prefix('/')?;
+                    (!name.is_empty() && !name.contains('/')).then(|| name.to_owned())
+                };
+                below(SESSIONS).map(Self::Session).or_else(|| below(RUNS).map(Self::Run))
             }
         }
     }
@@ -46,7 +54,7 @@ impl Which {
 pub(super) async fn list(shared: &Shared, caller: &Caller) -> Result<Vec<Resource>, ErrorData> {
     let fixed = [
         (SESSIONS, "sessions", "The live sessions that you can see"),
-        (RUNS, "runs", "Runs of workflows"),
+        (RUNS, "runs", "The latest runs of workflows that you can see"),
         (INBOX, "inbox", "How many messages wait for you; read_messages reads them"),
     ];
     let resource = |uri: &str, name: &str, about: &str| {
@@ -67,6 +75,9 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
         ResourceTemplate::new(format!("{SESSIONS}/{{name}}"), "session")
             .with_description("One session, by its name")
             .with_mime_type(JSON),
+        ResourceTemplate::new(format!("{RUNS}/{{run}}"), "run")
+            .with_description("One run of a workflow, by its id")
+            .with_mime_type(JSON),
     ]
 }
 
@@ -83,7 +94,7 @@ pub(super) async fn read(
     };
     let which = Which::of(uri).ok_or_else(missing)?;
     let value = content(shared, caller, &which).await.map_err(|refusal| match refusal {
-        AgentRefusal::Same(Refusal::NoSession { .. }) => missing(),
+        AgentRefusal::Same(Refusal::NoSession { .. } | Refusal::NoRun { .. }) => missing(),
         other => error(&other),
     })?;
     Ok(ResourceContents::text(value.to_string(), uri).with_mime_type(JSON))
@@ -107,7 +118,18 @@ pub(super) async fn content(
                 _ => Value::Null,
             }
         }
-        Which::Runs => json!({ "runs": [] }),
+        Which::Runs => match shared.ask(caller, AgentCommand::Runs).await? {
+            AgentReply::Runs { runs } => {
+                json!({ "runs": runs.iter().map(RunShape::from).collect::<Vec<_>>() })
+            }
+            _ => Value::Null,
+        },
+        Which::Run(name) => {
+            match shared.ask(caller, AgentCommand::ShowRun { name: name.clone() }).await? {
+                AgentReply::Run { run } => json!(RunShape::from(&*run)),
+                _ => Value::Null,
+            }
+        }
         Which::Inbox => match shared.ask(caller, AgentCommand::Whoami).await? {
             AgentReply::Whoami(who) => json!({ "waiting": who.waiting_mail }),
             _ => Value::Null,
@@ -135,6 +157,7 @@ mod tests {
         assert_eq!(Which::of("vigie://sessions"), Some(Which::Sessions));
         assert_eq!(Which::of("vigie://sessions/PD-285"), Some(Which::Session("PD-285".into())));
         assert_eq!(Which::of("vigie://inbox"), Some(Which::Inbox));
+        assert_eq!(Which::of("vigie://runs/run_1"), Some(Which::Run("run_1".into())));
         for other in [
             "",
             "vigie://",

@@ -14,6 +14,7 @@ mod task;
 mod tidy;
 
 pub use place::output_path;
+pub use secrets::secret;
 pub use tidy::tidy;
 
 use std::{

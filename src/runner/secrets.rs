@@ -49,6 +49,20 @@ pub(super) async fn open(
     Ok(values)
 }
 
+/// The value of one of them.
+///
+/// # Errors
+/// As [`open`].
+pub async fn secret(
+    secrets: &[Secret],
+    workflow: &str,
+    name: SecretName,
+) -> Result<String, String> {
+    let names = BTreeSet::from([name]);
+    let value = open(secrets, workflow, &names).await?.into_values().next();
+    value.ok_or_else(|| "it has no value".into())
+}
+
 /// A project's own workflows are files that agents may write, so each is named or has nothing.
 fn may_use(secret: &Secret, workflow: &str) -> bool {
     let own = !workflow.contains('/');

@@ -4,6 +4,7 @@
 mod error;
 mod mail;
 mod read;
+mod runs;
 mod schema;
 mod write;
 
@@ -20,8 +21,9 @@ use vigie_core::{
     Timestamp,
     bridge::Heard,
     caller::{AgentFacts, Letter, MailQuery, Principal},
-    id::SessionId,
+    id::{RunId, SessionId},
     mail::Mail,
+    run::{KnownRun, RunLogRow, StartRun},
     state::{AnswerRow, Facts, Found, Row},
 };
 
@@ -129,6 +131,21 @@ impl Store {
     /// What a session said last at the end of a turn.
     pub async fn last_answer(&self, session: SessionId) -> Result<Option<AnswerRow>, StoreError> {
         self.read(move |db| read::last_answer(db, session)).await
+    }
+
+    /// The run of that name (`release-12`) or id, whenever it was.
+    pub async fn run(&self, name: String) -> Result<Option<KnownRun>, StoreError> {
+        self.read(move |db| runs::named(db, &name)).await
+    }
+
+    /// The run that the same start began before, by its key.
+    pub async fn run_started(&self, start: StartRun) -> Result<Option<KnownRun>, StoreError> {
+        self.read(move |db| runs::keyed(db, &start)).await
+    }
+
+    /// A run's log after its line `seq`, so many lines at a time.
+    pub async fn run_log(&self, run: RunId, seq: u64) -> Result<Vec<RunLogRow>, StoreError> {
+        self.read(move |db| runs::log(db, run, seq)).await
     }
 
     /// The journal after `seq`, at most `most` lines.

@@ -11,7 +11,7 @@ use vigie_core::{
     state::{AnswerRow, Facts, Found, HeardOutcome, HeardRow, Row},
 };
 
-use super::StoreError;
+use super::{StoreError, runs};
 
 /// Ended sessions, settled gates and tickets that are still known after a start.
 const REMEMBERED: u32 = 1000;
@@ -93,6 +93,8 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
         Row::Ticket,
     )?;
     rows(db, &mut found, "token", "SELECT id, body FROM token", Row::Token)?;
+    rows(db, &mut found, "slot", "SELECT workflow, body FROM slot", Row::Slot)?;
+    runs::load(db, &mut found)?;
     found.messages = messages(db)?;
     found.spent = spent(db)?;
     found.next_prompt =

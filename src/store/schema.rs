@@ -4,10 +4,11 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
+    include_str!("schema/004.sql"),
 ];
 
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), StoreError> {

@@ -9,7 +9,7 @@ use vigie_core::{
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
 };
 
-use super::{Job, StoreError, mail, read};
+use super::{Job, StoreError, mail, read, runs};
 
 /// Batches of one commit. More would only make the first of them wait longer.
 const GROUP: usize = 128;
@@ -144,7 +144,10 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Ticket(ticket) => put_by_id(db, "ticket", "id", &ticket.id, ticket)?,
         Row::Token(token) => put_by_id(db, "token", "id", &token.id, token)?,
         Row::Answer(answer) => put_by_id(db, "answer", "session", &answer.session, answer)?,
-        Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Slot(_) => todo!(),
+        Row::Run(run) => runs::put(db, run)?,
+        Row::Frozen(frozen) => runs::put_frozen(db, frozen)?,
+        Row::RunLog(line) => runs::put_line(db, line)?,
+        Row::Slot(slot) => put_by_id(db, "slot", "workflow", &slot.workflow, slot)?,
         Row::Focus(focus) => {
             let sql = "INSERT INTO focus (place, human, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (place, human) DO UPDATE SET body = ?3";

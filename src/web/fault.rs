@@ -28,6 +28,14 @@ impl Fault {
         self
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn code(&self) -> &'static str {
+        self.code
+    }
+
     pub(super) fn words(&self) -> &str {
         &self.error
     }
@@ -81,6 +89,8 @@ impl From<Refusal> for Fault {
             Refusal::NoRun { .. } => (StatusCode::NOT_FOUND, "no_run"),
             Refusal::BadWorkflow { .. } => (StatusCode::CONFLICT, "bad_workflow"),
             Refusal::BadParams { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_params"),
+            Refusal::NotFilledIn { .. } => (StatusCode::CONFLICT, "not_filled_in"),
+            Refusal::TooOften { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_often"),
             Refusal::NotRun(_) => (StatusCode::CONFLICT, "not_run"),
             Refusal::OtherKey { .. } => (StatusCode::CONFLICT, "other_key"),
             Refusal::NoService => (StatusCode::CONFLICT, "no_service"),

@@ -6,6 +6,7 @@ pub mod client;
 mod fault;
 mod follow;
 mod guard;
+mod hooks;
 mod links;
 mod login;
 mod logins;
@@ -17,7 +18,7 @@ pub mod shapes;
 mod socket;
 mod token;
 
-pub use outside::{Boxed, Outside, PhoneMount, ProgramsMount};
+pub use outside::{Boxed, OutputPart, Outside, PhoneMount, ProgramsMount, ReadOutput, ReadSecret};
 pub use people::Caller;
 pub use serve::{Parts, StartError, Started, start};
 pub use socket::{PathTooLong, Peer, SOCKET_NAME};

@@ -4,14 +4,19 @@ use axum::{Router, http::Extensions};
 use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
 use vigie_core::{
-    caller::MailQuery, command::Refusal, id::BridgeName, mail::Mail, session::Session,
+    caller::MailQuery,
+    command::Refusal,
+    id::{BridgeName, RunId},
+    mail::Mail,
+    session::Session,
 };
+use vigie_workflow::value::{SecretName, StepPath};
 
 use super::{
     Caller, Peer,
     shapes::{Event, ProtectionShape},
 };
-use crate::{config::PublicUrl, hub::Hub};
+use crate::{config::PublicUrl, hub::Hub, workflows::Workflows};
 
 /// A future that one of these calls returns.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -28,6 +33,29 @@ type ReadScreen = Arc<dyn Fn(PathBuf) -> Boxed<Result<Vec<String>, String>> + Se
 /// Asks a chat service where people find us there.
 type AskInvite = Arc<dyn Fn(&BridgeName) -> Boxed<Option<String>> + Send + Sync>;
 
+/// Looks a secret of the configuration up for the workflow of that name; what is wrong is a sentence.
+pub type ReadSecret =
+    Arc<dyn Fn(SecretName, String) -> Boxed<Result<String, String>> + Send + Sync>;
+
+/// Reads at most so many bytes of what an attempt of a step printed, from an offset on; `None`: it
+/// prints into no file.
+pub type ReadOutput = Arc<
+    dyn Fn(RunId, StepPath, u32, u64, usize) -> Boxed<Result<Option<OutputPart>, String>>
+        + Send
+        + Sync,
+>;
+
+/// Some of what a step printed, in bytes of the whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputPart {
+    pub offset: u64,
+    /// Where it goes on.
+    pub next: u64,
+    /// So far.
+    pub size: u64,
+    pub text: String,
+}
+
 #[derive(Clone)]
 pub struct Outside {
     pub hub: Hub,
@@ -35,6 +63,9 @@ pub struct Outside {
     pub newest: watch::Receiver<u64>,
     pub events: ReadEvents,
     pub mail: ReadMail,
+    pub workflows: Workflows,
+    pub secret: ReadSecret,
+    pub output: ReadOutput,
     /// The folder of the session's present run: its holder's socket and recording are in there.
     pub folder: Arc<dyn Fn(&Session) -> PathBuf + Send + Sync>,
     pub screen: ReadScreen,

@@ -32,6 +32,7 @@ use super::{
     api,
     fault::Fault,
     guard::{self, Hosts},
+    hooks,
     links::Links,
     login,
     logins::{Logins, LoginsError},
@@ -174,7 +175,8 @@ fn reaches(config: &Config, listening: SocketAddr) -> Reaches {
 
 /// What is reached over TCP: pages for people, and a door of their own for programs and agents.
 fn over_tcp(app: &App) -> Router {
-    let mut all = browsers(app);
+    // What calls webhooks is no page and has no login; it is no agent either.
+    let mut all = browsers(app).merge(hooks::router(app).layer(middleware::from_fn(ours_alone)));
     if let Some(programs) = &app.outside.programs {
         all = all.merge(programs_door(app, programs));
     }

@@ -1,6 +1,8 @@
 //! What crosses the API, both ways; `docs/api.md` describes it. Kept apart from the core's types,
 //! so that a rename in there changes nothing out here.
 
+mod runs;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt};
@@ -11,10 +13,16 @@ use vigie_core::{
     bridge::{CardKind, Risk},
     caller::{Isolated, Principal, TokenRow, TokenScope},
     command::{BridgeView, IdentityView, People, SessionView, Status},
-    gate::{Gate, GateState},
+    gate::{Gate, GateState, Waits},
     mail::{Mail, MailState},
+    run::RunView,
     session::{Ended, Life, Role},
     state::{self, ChatRow, ChatState},
+};
+
+pub use runs::{
+    BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,
+    RetryRun, RunShape, StepShape, WorkflowShape,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -202,6 +210,7 @@ impl GateShape {
                 CardKind::Permission => "permission",
                 CardKind::Question => "question",
                 CardKind::Plan => "plan",
+                CardKind::Approval => "approval",
             }
             .into(),
             title: shown.title.clone(),
@@ -229,9 +238,22 @@ impl GateShape {
     }
 }
 
+/// What an approval asks for besides a yes.
+fn form(gate: &Gate, fields: &[vigie_workflow::language::Field]) -> Vec<QuestionShape> {
+    let option = |label: &String| OptionShape { label: label.clone(), description: String::new() };
+    let shape = |(at, field): (usize, &vigie_workflow::language::Field)| QuestionShape {
+        text: if field.title.is_empty() { field.id.to_string() } else { field.title.clone() },
+        options: field.choices.iter().map(option).collect(),
+        multiple: false,
+        picked: gate.picked.get(at).cloned().flatten(),
+    };
+    fields.iter().enumerate().map(shape).collect()
+}
+
 fn questions(gate: &Gate) -> Vec<QuestionShape> {
     let asked = match &gate.ask {
         Asked::Questions { questions } => questions,
+        Asked::Approval(approval) => return form(gate, &approval.form),
         Asked::Permission { .. } | Asked::Plan { .. } => return Vec::new(),
     };
     let shape = |(at, question): (usize, &vigie_core::agent::Question)| QuestionShape {
@@ -255,6 +277,8 @@ pub struct StatusShape {
     pub daemon: DaemonShape,
     pub sessions: Vec<SessionShape>,
     pub waiting: Vec<GateShape>,
+    /// Runs of workflows that are not over, without their steps.
+    pub runs: Vec<RunShape>,
     pub pending_deliveries: usize,
     pub failed_deliveries: Vec<String>,
     pub bridges: Vec<BridgeShape>,
@@ -276,11 +300,17 @@ pub struct ProtectionShape {
 }
 
 impl StatusShape {
-    pub fn new(daemon: DaemonShape, status: &Status, protections: Vec<ProtectionShape>) -> Self {
+    pub fn new(
+        daemon: DaemonShape,
+        status: &Status,
+        runs: &[RunView],
+        protections: Vec<ProtectionShape>,
+    ) -> Self {
         Self {
             daemon,
             sessions: status.sessions.iter().map(SessionShape::new).collect(),
             waiting: gates(&status.waiting, &status.sessions),
+            runs: runs.iter().map(RunShape::new).collect(),
             pending_deliveries: status.pending_deliveries,
             failed_deliveries: status.failed_deliveries.clone(),
             bridges: status.bridges.iter().map(BridgeShape::new).collect(),
@@ -312,9 +342,12 @@ impl BridgeShape {
 
 /// Each gate with the name of its session.
 pub fn gates(gates: &[Gate], sessions: &[SessionView]) -> Vec<GateShape> {
-    let name = |gate: &Gate| {
-        let view = sessions.iter().find(|view| view.session.id == gate.session);
-        view.map_or_else(|| gate.session.to_string(), |view| view.session.name.to_string())
+    let name = |gate: &Gate| match &gate.waits {
+        Waits::Step(waits) => waits.run_name.clone(),
+        Waits::Session(waits) => {
+            let view = sessions.iter().find(|view| view.session.id == waits.session);
+            view.map_or_else(|| waits.session.to_string(), |view| view.session.name.to_string())
+        }
     };
     gates.iter().map(|gate| GateShape::new(gate, name(gate))).collect()
 }

@@ -150,6 +150,8 @@ pub struct Step {
     pub project: Option<Template>,
     /// Relative to the project's folder.
     pub cwd: Option<Template>,
+    /// The session in whose folder it runs, such as its worktree.
+    pub in_session: Option<Template>,
     pub timeout: Option<Duration>,
     pub retry: Option<Retry>,
     pub on_crash: OnCrash,

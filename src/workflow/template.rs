@@ -1,13 +1,31 @@
 //! Texts with `{{ … }}` in them, and expressions: parsed when a workflow is loaded, filled in when a
 //! step starts. What they read is data; what they give is data.
 
-use minijinja::{Environment, UndefinedBehavior, Value};
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
+use minijinja::{Environment, UndefinedBehavior, Value, value::ValueKind};
 use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
-use crate::value::Sealed;
+pub use scan::{LONGEST_EXPR, MOST_STATEMENTS, Reference, SourceError};
 
-/// Steps of evaluation that one template may take: a page of loops, and no endless one.
-const FUEL: u64 = 50_000;
+use crate::{
+    run::fence::{PREFACE, fence},
+    value::{Sealed, SecretName},
+};
+
+/// Steps of evaluation that one template may take, where a step also pays for 64 bytes of what is read,
+/// computed or written: some pages of loops over the longest text there is, and no endless one.
+const FUEL: u64 = 200_000;
 
 /// Longest text that a template may give, in bytes.
 pub const LONGEST: usize = 1024 * 1024;
@@ -31,11 +49,18 @@ pub struct Expr {
     pub source: String,
 }
 
-fn environment() -> Environment<'static> {
+/// Its filters and tests are those that only compute: nothing in it reaches a file or a clock.
+static ENGINE: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut env = Environment::new();
     env.set_undefined_behavior(UndefinedBehavior::Strict);
     env.set_fuel(Some(FUEL));
+    env.set_formatter(format);
     env
+});
+
+/// Names that every template knows: `range`, `dict`, `namespace`.
+pub fn functions() -> impl Iterator<Item = &'static str> {
+    ENGINE.globals().map(|(name, _)| name)
 }
 
 /// Between a secret's name and the text around it while a text is filled in. Where it comes up in
@@ -66,6 +91,11 @@ impl minijinja::value::Object for Secrets {
     }
 }
 
+/// Values as templates and expressions read them.
+pub fn context(values: &serde_json::Value) -> Value {
+    Value::from(minijinja::value::Serde(values))
+}
+
 /// What `secrets` is where secrets may be used; elsewhere it is left out.
 pub fn secrets() -> Value {
     Value::from_object(Secrets)
@@ -91,12 +121,37 @@ fn format(
         }
         // Lists and maps read as JSON, not as one language's notation of them.
         None => {
-            let json = serde_json::to_string(value).map_err(|error| {
-                minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string())
-            })?;
+            let json = json(value)?.to_string();
             Ok(out.write_str(&json.replace(MARK, &format!("{MARK}{MARK}")))?)
         }
     }
+}
+
+/// The value as JSON; what fails whoever reads it fails this as well, however deep it stands.
+fn json(value: &Value) -> Result<serde_json::Value, minijinja::Error> {
+    let wrong = |error: serde_json::Error| {
+        minijinja::Error::new(minijinja::ErrorKind::BadSerialization, error.to_string())
+    };
+    Ok(match value.kind() {
+        // Serialized, it would pass for nothing.
+        ValueKind::Invalid => {
+            let words = value.to_string();
+            let words = words.trim_start_matches("<invalid value: invalid operation: ");
+            let words = words.trim_end_matches('>').to_owned();
+            return Err(minijinja::Error::new(minijinja::ErrorKind::InvalidOperation, words));
+        }
+        ValueKind::Seq | ValueKind::Iterable => {
+            value.try_iter()?.map(|item| json(&item)).collect::<Result<_, _>>()?
+        }
+        ValueKind::Map => {
+            let mut fields = serde_json::Map::new();
+            for key in value.try_iter()? {
+                fields.insert(key.to_string(), json(&value.get_item(&key)?)?);
+            }
+            fields.into()
+        }
+        _ => serde_json::to_value(value).map_err(wrong)?,
+    })
 }
 
 impl Template {
@@ -109,14 +164,56 @@ impl Template {
         !["{{", "{%", "{#"].iter().any(|open| self.source.contains(open))
     }
 
+    /// What it reads, in its order.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn references(&self) -> Result<Vec<Reference>, SourceError> {
+        if self.is_plain() { Ok(Vec::new()) } else { scan::of_template(&self.source) }
+    }
+
     /// The text, where no secret may stand in it.
     ///
     /// # Errors
     /// A value that is not there, or a text that is too long.
     pub fn render(&self, context: &Value) -> Result<String, TemplateError> {
         let sealed = self.render_sealed(context)?;
-        let text = sealed.open(|_| None);
-        text.map_err(|name| TemplateError(format!("the secret {name} cannot stand here")))
+        sealed.open(|_| None).map_err(no_secret)
+    }
+
+    /// The text of a prompt: whatever is filled in that is none of `own` stands fenced.
+    pub(crate) fn render_data(
+        &self,
+        context: &Value,
+        own: BTreeSet<String>,
+    ) -> Result<String, TemplateError> {
+        if self.is_plain() {
+            return Ok(self.source.clone());
+        }
+        let any = Arc::new(AtomicBool::new(false));
+        let fenced = Arc::clone(&any);
+        let mut env = ENGINE.clone();
+        env.set_formatter(move |out, state, value| {
+            let is_data = match value.kind() {
+                ValueKind::Undefined
+                | ValueKind::None
+                | ValueKind::Bool
+                | ValueKind::Number
+                | ValueKind::Invalid => false,
+                _ => value.as_str().is_none_or(|text| !own.contains(text)),
+            };
+            if !is_data || value.downcast_object_ref::<Secret>().is_some() {
+                return format(out, state, value);
+            }
+            fenced.store(true, Ordering::Relaxed);
+            let text = match value.as_str() {
+                Some(text) => text.to_owned(),
+                None => json(value)?.to_string(),
+            };
+            format(out, state, &Value::from(fence(&text)))
+        });
+        let text = self.filled(&env, context)?.open(|_| None).map_err(no_secret)?;
+        Ok(if any.load(Ordering::Relaxed) { format!("{PREFACE}{text}") } else { text })
     }
 
     /// The text, secrets by name.
@@ -127,8 +224,10 @@ impl Template {
         if self.is_plain() {
             return Ok(Sealed::plain(&self.source));
         }
-        let mut env = environment();
-        env.set_formatter(format);
+        self.filled(&ENGINE, context)
+    }
+
+    fn filled(&self, env: &Environment<'_>, context: &Value) -> Result<Sealed, TemplateError> {
         let text =
             env.render_str(&self.source, context).map_err(|error| TemplateError(words(&error)))?;
         if text.len() > LONGEST {
@@ -143,34 +242,46 @@ impl Expr {
         Self { source: source.into() }
     }
 
+    /// What it reads, in its order.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn references(&self) -> Result<Vec<Reference>, SourceError> {
+        scan::of_expr(&self.source)
+    }
+
     /// # Errors
     /// A value that is not there.
     pub fn value(&self, context: &Value) -> Result<serde_json::Value, TemplateError> {
-        let env = environment();
-        let expr =
-            env.compile_expression(&self.source).map_err(|error| TemplateError(words(&error)))?;
-        let value = expr.eval(context).map_err(|error| TemplateError(words(&error)))?;
-        if value.is_undefined() {
-            return Err(TemplateError(format!("`{}` is not there", self.source)));
-        }
-        serde_json::to_value(&value).map_err(|error| TemplateError(error.to_string()))
+        json(&self.eval(context)?).map_err(|error| TemplateError(words(&error)))
     }
 
     /// # Errors
     /// A value that is not there.
     pub fn is_true(&self, context: &Value) -> Result<bool, TemplateError> {
-        let env = environment();
-        let expr =
-            env.compile_expression(&self.source).map_err(|error| TemplateError(words(&error)))?;
+        self.eval(context).map(|value| value.is_true())
+    }
+
+    fn eval(&self, context: &Value) -> Result<Value, TemplateError> {
+        let expr = ENGINE
+            .compile_expression(&self.source)
+            .map_err(|error| TemplateError(words(&error)))?;
         let value = expr.eval(context).map_err(|error| TemplateError(words(&error)))?;
         if value.is_undefined() {
             return Err(TemplateError(format!("`{}` is not there", self.source)));
         }
-        Ok(value.is_true())
+        Ok(value)
     }
 }
 
+fn no_secret(name: &SecretName) -> TemplateError {
+    TemplateError(format!("the secret {name} cannot stand here"))
+}
+
 fn words(error: &minijinja::Error) -> String {
+    if error.kind() == minijinja::ErrorKind::OutOfFuel {
+        return "it computes too much".into();
+    }
     error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
 }
 
@@ -202,34 +313,4 @@ fn split(text: &str) -> Result<Sealed, TemplateError> {
         pieces.push(Piece::Text(plain));
     }
     Ok(Sealed(pieces))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use minijinja::context;
-
-    #[test]
-    fn data_cannot_pass_for_a_secret() {
-        let context = context! { secrets => secrets(), evil => format!("{MARK}TOKEN{MARK}") };
-        let template = Template::new("{{ evil }} {{ secrets.TOKEN }}");
-        let sealed = template.render_sealed(&context).unwrap();
-        let opened = sealed.open(|_| Some("s3cret".into())).unwrap();
-        assert_eq!(opened, format!("{MARK}TOKEN{MARK} s3cret"));
-        assert!(template.render(&context).is_err());
-    }
-
-    #[test]
-    fn what_is_not_there_is_an_error() {
-        assert!(Template::new("{{ steps.nothing.text }}").render(&context! {}).is_err());
-        assert!(Expr::new("params.x == 1").is_true(&context! { params => context! {} }).is_err());
-    }
-
-    #[test]
-    fn an_endless_template_ends() {
-        let template = Template::new(
-            "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}",
-        );
-        assert!(template.render(&context! {}).is_err());
-    }
 }

@@ -66,10 +66,8 @@ impl Yard {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("token");
         fs::write(&file, format!("{value}\n")).unwrap();
-        let more = format!(
-            "[[secret]]\nname = \"TOKEN\"\nfile = \"{}\"\nworkflows = [\"release\"]\n",
-            file.display()
-        );
+        let more =
+            format!("[[secret]]\nname = \"TOKEN\"\nfile = {file:?}\nworkflows = [\"release\"]\n");
         Self::at(Arc::new(home), &more).await
     }
 
@@ -303,6 +301,7 @@ pub(crate) fn work(what: WorkKind) -> Work {
         what,
         project: None,
         cwd: String::new(),
+        in_session: None,
         env: Vec::new(),
         timeout: None,
         output: OutputForm::Text,

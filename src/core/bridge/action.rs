@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 
-use crate::id::{GateId, HeardId, ParseIdError, SessionId};
+use crate::id::{GateId, HeardId, ParseIdError, RunId, SessionId};
 
 /// What a tap means. Carries ids, so that a stale button can only mean what it meant. Reads as a
 /// text of at most 64 bytes (Telegram's `callback_data`): a letter, the ids, positions.
@@ -20,6 +20,10 @@ pub enum Action {
         gate: GateId,
     },
     Deny {
+        gate: GateId,
+    },
+    /// Whoever tapped says with their next words to the card what should change.
+    SendBack {
         gate: GateId,
     },
     /// The option at this position (from 0) of the question at that position.
@@ -58,6 +62,26 @@ pub enum Action {
     },
     /// Interrupt the turn of every session that works.
     InterruptAll,
+    CancelRun {
+        run: RunId,
+    },
+    RetryRun {
+        run: RunId,
+    },
+    /// That option (from 0) of what a start of a run asks for at that place.
+    FillIn {
+        form: HeardId,
+        at: usize,
+        option: usize,
+    },
+    /// Start the run that was asked for.
+    StartRun {
+        form: HeardId,
+    },
+    /// Forget it.
+    DropRun {
+        form: HeardId,
+    },
 }
 
 /// A text that is no action: not ours, or of another version.
@@ -81,6 +105,12 @@ impl fmt::Display for Action {
             Self::Resume { session } => write!(f, "r:{session}"),
             Self::Interrupt { session } => write!(f, "i:{session}"),
             Self::InterruptAll => f.write_str("i:all"),
+            Self::SendBack { gate } => write!(f, "b:{gate}"),
+            Self::CancelRun { run } => write!(f, "k:{run}"),
+            Self::RetryRun { run } => write!(f, "y:{run}"),
+            Self::FillIn { form, at, option } => write!(f, "f:{form}:{at}:{option}"),
+            Self::StartRun { form } => write!(f, "g:{form}"),
+            Self::DropRun { form } => write!(f, "q:{form}"),
         }
     }
 }
@@ -93,6 +123,7 @@ impl FromStr for Action {
         let gate = |id: &str| id.parse::<GateId>().map_err(|_: ParseIdError| bad());
         let heard = |id: &str| id.parse::<HeardId>().map_err(|_| bad());
         let session = |id: &str| id.parse::<SessionId>().map_err(|_| bad());
+        let run = |id: &str| id.parse::<RunId>().map_err(|_| bad());
         let number = |digits: &str| digits.parse::<usize>().map_err(|_| bad());
         let parts: Vec<_> = text.split(':').collect();
         Ok(match parts.as_slice() {
@@ -113,6 +144,14 @@ impl FromStr for Action {
             ["r", id] => Self::Resume { session: session(id)? },
             ["i", "all"] => Self::InterruptAll,
             ["i", id] => Self::Interrupt { session: session(id)? },
+            ["b", id] => Self::SendBack { gate: gate(id)? },
+            ["k", id] => Self::CancelRun { run: run(id)? },
+            ["y", id] => Self::RetryRun { run: run(id)? },
+            ["f", id, at, option] => {
+                Self::FillIn { form: heard(id)?, at: number(at)?, option: number(option)? }
+            }
+            ["g", id] => Self::StartRun { form: heard(id)? },
+            ["q", id] => Self::DropRun { form: heard(id)? },
             _ => return Err(bad()),
         })
     }
@@ -128,6 +167,7 @@ mod tests {
         let gate = GateId::from_parts(at, u128::MAX);
         let heard = HeardId::from_parts(at, 7);
         let session = SessionId::from_parts(at, 9);
+        let run = RunId::from_parts(at, 11);
         vec![
             Action::Allow { gate },
             Action::AllowForSession { gate },
@@ -142,6 +182,12 @@ mod tests {
             Action::Resume { session },
             Action::Interrupt { session },
             Action::InterruptAll,
+            Action::SendBack { gate },
+            Action::CancelRun { run },
+            Action::RetryRun { run },
+            Action::FillIn { form: heard, at: 12, option: 345 },
+            Action::StartRun { form: heard },
+            Action::DropRun { form: heard },
         ]
     }
 

@@ -137,6 +137,7 @@ pub enum CardKind {
     Permission,
     Question,
     Plan,
+    Approval,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -15,13 +15,14 @@ impl Work<'_> {
     /// A reply to a card. `None`: the words are no answer to it and go to its session.
     pub(super) fn reply_to_card(&mut self, message: &Message, id: GateId) -> Option<HeardOutcome> {
         let gate = self.state.gates.get(&id).cloned()?;
+        let scope: Vec<_> = gate.session().into_iter().collect();
         if !message.can_act() {
-            return self.as_answer(message, &[gate.session]);
+            return self.as_answer(message, &scope);
         }
         let reading = answer::read(&message.text, &self.state.rules.words);
         let code_typed = code_of(&reading).is_some_and(|code| *code == gate.code);
         if code_of(&reading).is_some() && !code_typed {
-            return self.as_answer(message, &[gate.session]);
+            return self.as_answer(message, &scope);
         }
         let free = !matches!(gate.ask, Asked::Permission { .. });
         let said = prompt_words(message);
@@ -33,11 +34,14 @@ impl Work<'_> {
             (Reading::Unclear { did_you_mean }, false) if gate.is_open() => {
                 return Some(self.unclear(message, &did_you_mean, &[id]));
             }
-            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, false) => {
+            (reading, _) if gate.step().is_none() && is_for_workflows(&reading) => return None,
+            (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, false)
+                if gate.step().is_none() =>
+            {
                 return None;
             }
             (Reading::NotAnAnswer | Reading::AllowAll | Reading::Unclear { .. }, true)
-                if !gate.is_open() =>
+                if !gate.is_open() && gate.step().is_none() =>
             {
                 return None;
             }
@@ -78,11 +82,16 @@ impl Work<'_> {
             Reading::Allow { .. }
             | Reading::AllowAll
             | Reading::AllowForSession { .. }
+            | Reading::AllowWith { .. }
+            | Reading::Back { .. }
             | Reading::Option { .. }
             | Reading::Unclear { .. }
             | Reading::NotAnAnswer => return None,
         };
-        let title = format!("{} {}", self.session_name(gate.session), gate.shown.title);
+        let title = match gate.session() {
+            Some(session) => format!("{} {}", self.session_name(session), gate.shown.title),
+            None => gate.shown.title.clone(),
+        };
         Some((title, Button { label: label.into(), detail: None, weight, action }))
     }
 
@@ -96,10 +105,20 @@ impl Work<'_> {
         let open: Vec<GateId> = self
             .state
             .open_gates()
-            .filter(|gate| scope.is_empty() || scope.contains(&gate.session))
+            .filter(|gate| {
+                scope.is_empty() || gate.session().is_some_and(|session| scope.contains(&session))
+            })
             .map(|gate| gate.id)
             .collect();
+        let approvals = |id: &GateId| self.is_approval(*id);
         let an_answer = match &reading {
+            // Whatever else waits takes no words with a yes, so that no condition is lost.
+            Reading::AllowWith { code, .. } | Reading::Back { code: Some(code), .. } => {
+                self.gate_of_code(code.as_str()).is_ok_and(|gate| self.is_approval(gate))
+            }
+            Reading::Back { code: None, .. } => {
+                scope.is_empty() && open.len() == 1 && open.iter().all(approvals)
+            }
             Reading::Allow { .. }
             | Reading::AllowForSession { .. }
             | Reading::Deny { .. }
@@ -191,12 +210,28 @@ impl Work<'_> {
     }
 }
 
+/// A session takes no such answer: to it these are words like any others.
+fn is_for_workflows(reading: &Reading) -> bool {
+    match reading {
+        Reading::AllowWith { .. } | Reading::Back { .. } => true,
+        Reading::Allow { .. }
+        | Reading::Deny { .. }
+        | Reading::AllowAll
+        | Reading::AllowForSession { .. }
+        | Reading::Option { .. }
+        | Reading::Unclear { .. }
+        | Reading::NotAnAnswer => false,
+    }
+}
+
 fn code_of(reading: &Reading) -> Option<&crate::id::GateCode> {
     match reading {
         Reading::Allow { code }
         | Reading::AllowForSession { code }
         | Reading::Deny { code, .. }
+        | Reading::Back { code, .. }
         | Reading::Option { code, .. } => code.as_ref(),
+        Reading::AllowWith { code, .. } => Some(code),
         Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => None,
     }
 }

@@ -37,8 +37,7 @@ impl Work<'_> {
     ) -> Result<AgentReply, AgentRefusal> {
         let id = Self::caller_session(caller, "ask the people")?;
         let ask = Asked::Questions { questions: vec![question(asking)?] };
-        let open: Vec<_> =
-            self.state.open_gates_of(id).filter(|g| g.asker == Asker::Tool).collect();
+        let open: Vec<_> = self.state.open_gates_of(id).filter(|g| g.is_by(Asker::Tool)).collect();
         // Asked again, it is the same question: nobody rings twice for it.
         if let Some(same) = open.iter().find(|gate| gate.ask == ask).map(|gate| gate.id) {
             let wants =
@@ -75,9 +74,14 @@ impl Work<'_> {
             (Decision::Deny { .. }, None) => {
                 Standing::Unanswered { why: "nobody answered in time".into() }
             }
-            (Decision::Allow { .. } | Decision::Answers { .. } | Decision::Plan { .. }, _) => {
-                Standing::Answered { answer: answer.clone() }
-            }
+            (
+                Decision::Allow { .. }
+                | Decision::Answers { .. }
+                | Decision::Plan { .. }
+                | Decision::Approve { .. }
+                | Decision::SendBack { .. },
+                _,
+            ) => Standing::Answered { answer: answer.clone() },
         }
     }
 
@@ -124,8 +128,9 @@ impl Work<'_> {
     pub(super) fn close_questions_of_predecessors(&mut self, id: SessionId) {
         let Some(name) = self.state.sessions.get(&id).map(|s| s.name.clone()) else { return };
         let before = |gate: &&Gate| {
-            let session = self.state.sessions.get(&gate.session);
-            gate.session != id && session.is_some_and(|s| is_same(&s.name, &name))
+            let session = gate.session().filter(|session| *session != id);
+            let session = session.and_then(|session| self.state.sessions.get(&session));
+            session.is_some_and(|s| is_same(&s.name, &name))
         };
         let open = self.state.open_gates().filter(before).cloned().collect::<Vec<_>>();
         for mut gate in open {
@@ -138,7 +143,7 @@ impl Work<'_> {
     /// The agent no longer wants to know.
     pub(super) fn take_back(&mut self, gate: GateId) {
         let Some(mut gate) = self.state.gates.get(&gate).cloned() else { return };
-        let name = self.session_name(gate.session);
+        let name = self.waits_name(&gate);
         let why = match &gate.state {
             GateState::Open => format!("{name} took its question back"),
             GateState::Answered { .. } => format!("{name} no longer wanted the answer"),

@@ -23,6 +23,7 @@ impl Work<'_> {
             });
         }
         self.boot_lord();
+        self.boot_runs();
     }
 
     /// Nobody tells when threads of a person's own chat are switched on, so a start tries anew.

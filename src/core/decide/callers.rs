@@ -1,7 +1,7 @@
 //! What agents ask for. Who asks is known from their token alone, looked up in the same decision
 //! that carries the call out.
 
-use super::Work;
+use super::{Work, runs::RunCall};
 use crate::{
     caller::{
         AgentCommand, AgentRefusal, AgentReply, AgentRequest, Principal, TokenHash, TokenScope,
@@ -34,11 +34,12 @@ impl Work<'_> {
             AgentCommand::Notify { text } => self.notify_people(&caller, &text),
             AgentCommand::SendFile { path, about } => self.send_file(&caller, &path, &about),
             AgentCommand::Usage => Ok(self.usage_of(&caller)),
-            AgentCommand::Workflows
-            | AgentCommand::Run(_)
-            | AgentCommand::ShowRun { .. }
-            | AgentCommand::WaitForRun { .. }
-            | AgentCommand::CancelRun { .. } => self.run_call(&caller, what),
+            AgentCommand::Workflows => self.run_call(&caller, RunCall::Workflows),
+            AgentCommand::Runs => self.run_call(&caller, RunCall::Runs),
+            AgentCommand::Run(start) => self.run_call(&caller, RunCall::Run(start)),
+            AgentCommand::ShowRun { name } => self.run_call(&caller, RunCall::Show { name }),
+            AgentCommand::WaitForRun { name } => self.run_call(&caller, RunCall::Wait { name }),
+            AgentCommand::CancelRun { name } => self.run_call(&caller, RunCall::Cancel { name }),
         }
     }
 

@@ -1,5 +1,8 @@
 //! What a card says and offers.
 
+use vigie_workflow::run::ApprovalWork;
+
+use super::given::field_title;
 use crate::{
     agent::{Asked, Choice, Question},
     bridge::{Action, Button, CardKind, Risk, Weight},
@@ -33,6 +36,10 @@ pub(super) fn shown(ask: &Asked, cwd: &str) -> Shown {
             };
             plain_shown(CardKind::Question, title, questions_text(questions), ask, cwd)
         }
+        // Its step says what stands on it.
+        Asked::Approval(approval) => {
+            plain_shown(CardKind::Approval, String::new(), approval_text(approval), ask, cwd)
+        }
         Asked::Plan { plan } => plain_shown(
             CardKind::Plan,
             "proposes a plan".into(),
@@ -56,6 +63,68 @@ fn plain_shown(kind: CardKind, title: String, content: Rich, ask: &Asked, cwd: &
         risk: Risk::Plain,
         digest,
     }
+}
+
+/// What is asked, what is shown as data, and the form.
+fn approval_text(approval: &ApprovalWork) -> Rich {
+    let mut text = Rich::default();
+    text.push(&text::reveal(&text::mask(&approval.ask).text).text.text, Some(Style::Bold));
+    if let Some(show) = approval.show.as_deref().filter(|show| !show.trim().is_empty()) {
+        text.push("\n\n", None);
+        text.append(&text::markdown(&text::mask(show).text));
+    }
+    for field in &approval.form {
+        text.push(&format!("\n\n{}", text::reveal(&field_title(field)).text.text), None);
+        for (number, choice) in field.choices.iter().enumerate() {
+            let choice = text::reveal(choice).text.text;
+            text.push(&format!("\n{}. {choice}", number + 1), None);
+        }
+    }
+    text
+}
+
+fn approval_rule(gate: &Gate, approval: &ApprovalWork) -> String {
+    let code = &gate.code;
+    let open = gate.picked.iter().position(Option::is_none);
+    if gate.words_of.is_some() {
+        return "Reply to this with what should change.".into();
+    }
+    if let Some(field) = open.and_then(|at| approval.form.get(at)) {
+        let how = if field.choices.is_empty() {
+            "Reply to this with"
+        } else {
+            "Tap, or reply with the number of,"
+        };
+        let title = text::reveal(&field_title(field)).text.text;
+        return format!("{how} {title}; then approve {code}, or deny {code} and why.");
+    }
+    let back = match approval.send_back {
+        Some(_) => format!(", or back {code} and what should change"),
+        None => String::new(),
+    };
+    format!("Or write: approve {code}, deny {code} and why{back}.")
+}
+
+/// The next thing to fill in, and what can be decided.
+fn approval_buttons(gate: &Gate, approval: &ApprovalWork) -> Vec<Button> {
+    let id = gate.id;
+    let button = |label: String, weight, action| Button { label, detail: None, weight, action };
+    let open = gate.picked.iter().position(Option::is_none);
+    let mut all = Vec::new();
+    if let Some((at, field)) = open.and_then(|at| Some((at, approval.form.get(at)?))) {
+        all.extend(field.choices.iter().enumerate().map(|(option, choice)| {
+            let label = text::reveal(choice).text.text;
+            button(label, Weight::Plain, Action::Choose { gate: id, question: at, option })
+        }));
+    }
+    all.push(button("Deny".into(), Weight::Plain, Action::Deny { gate: id }));
+    if approval.send_back.is_some() {
+        all.push(button("Send back…".into(), Weight::Plain, Action::SendBack { gate: id }));
+    }
+    if open.is_none() {
+        all.push(button("Approve".into(), Weight::Go, Action::Allow { gate: id }));
+    }
+    all
 }
 
 fn questions_text(questions: &[Question]) -> Rich {
@@ -93,6 +162,7 @@ pub(super) fn answer_rule(gate: &Gate) -> String {
         }
         (Asked::Questions { .. }, _) => "Or answer in your own words.".into(),
         (Asked::Plan { .. }, _) => "Or say in your own words what should change.".into(),
+        (Asked::Approval(approval), _) => approval_rule(gate, approval),
     }
 }
 
@@ -124,6 +194,7 @@ pub(super) fn buttons(gate: &Gate) -> Vec<Button> {
                 Action::AllowWithEdits { gate: id },
             ),
         ],
+        Asked::Approval(approval) => approval_buttons(gate, approval),
         Asked::Questions { questions } => questions
             .iter()
             .enumerate()

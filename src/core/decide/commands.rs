@@ -46,6 +46,10 @@ impl Work<'_> {
                 Ok(Rich::plain("No focus any more."))
             }
             Name::File => return self.slash_file(message, scope, arguments),
+            Name::Run | Name::Runs | Name::Cancel | Name::Retry => {
+                self.slash_about_runs(message, name, arguments);
+                return HeardOutcome::Handled;
+            }
             Name::Stop
             | Name::End
             | Name::Kill
@@ -60,6 +64,29 @@ impl Work<'_> {
         let text = result.unwrap_or_else(|refusal| Rich::plain(refusal.in_a_chat()));
         self.say_post(message, show::note(Level::Note, text, vec![]));
         HeardOutcome::Handled
+    }
+
+    fn slash_about_runs(&mut self, message: &Message, name: Name, arguments: &str) {
+        match name {
+            Name::Run => self.slash_run(message, arguments),
+            Name::Cancel => self.slash_cancel(message, arguments),
+            Name::Retry => self.slash_retry(message, arguments),
+            Name::Runs
+            | Name::Help
+            | Name::Sessions
+            | Name::Status
+            | Name::Waiting
+            | Name::New
+            | Name::Stop
+            | Name::End
+            | Name::Kill
+            | Name::Resume
+            | Name::Focus
+            | Name::Screen
+            | Name::Diff
+            | Name::Transcript
+            | Name::File => self.slash_runs(message),
+        }
     }
 
     fn slash_on_sessions(
@@ -145,8 +172,16 @@ impl Work<'_> {
             }
             Name::Diff => self.look(message, id, LookAt::Diff),
             Name::Transcript => self.look(message, id, LookAt::Transcript),
-            Name::Help | Name::Sessions | Name::Status | Name::Waiting | Name::New | Name::File => {
-            }
+            Name::Help
+            | Name::Sessions
+            | Name::Status
+            | Name::Waiting
+            | Name::New
+            | Name::File
+            | Name::Run
+            | Name::Runs
+            | Name::Cancel
+            | Name::Retry => {}
         }
         let receipt = message.receipt(vec![]);
         match name {
@@ -164,6 +199,10 @@ impl Work<'_> {
             | Name::Diff
             | Name::Transcript
             | Name::File
+            | Name::Run
+            | Name::Runs
+            | Name::Cancel
+            | Name::Retry
             | Name::Screen => {}
         }
         Ok(())
@@ -256,7 +295,7 @@ impl Work<'_> {
 
     /// `word NAME` at the start of `text`, when NAME is one of `known`; a slip is asked back, since
     /// it would otherwise become the first words of a prompt.
-    fn named_by<'t>(
+    pub(super) fn named_by<'t>(
         &self,
         word: &str,
         text: &'t str,
@@ -286,7 +325,7 @@ impl Work<'_> {
         })
     }
 
-    fn project_names(&self) -> Vec<String> {
+    pub(super) fn project_names(&self) -> Vec<String> {
         self.state.rules.projects.iter().map(|project| project.name.to_string()).collect()
     }
 
@@ -347,8 +386,11 @@ impl Work<'_> {
         }
         let line = |gate: &&crate::gate::Gate| {
             let age = show::span(gate.opened, self.now);
-            let name = self.session_name(gate.session);
-            format!("◆ {name} {}, {age}: {}", gate.shown.title, gate.code)
+            let name = match gate.session() {
+                Some(session) => format!("{} ", self.session_name(session)),
+                None => String::new(), // the title says it
+            };
+            format!("◆ {name}{}, {age}: {}", gate.shown.title, gate.code)
         };
         open.iter().map(line).collect::<Vec<_>>().join("\n")
     }

@@ -1,7 +1,8 @@
 //! Gates: opened by a request of the agent, decided once, shown everywhere, handed to the agent.
 
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
+use vigie_workflow::language::OnTimeout;
 
 use super::{
     About, Work,
@@ -10,12 +11,13 @@ use super::{
     show,
 };
 use crate::{
+    Timestamp,
     agent::{Asked, AtDesk, Decision, OrderKind, Settled},
     answer,
     bridge::{Body, Card, CardKind, CardState, Decided, Level, Limits, Mark, Post},
     command::Refusal,
     delivery::{Rank, Shown},
-    gate::{Answer, Asker, Gate, GateState, TooLate},
+    gate::{Answer, Asker, Gate, GateState, SessionWaits, TooLate, Waits},
     id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
     session::Life,
     state::{Chat, Role, Row},
@@ -42,10 +44,9 @@ impl Work<'_> {
 
     fn gate_of_request(&self, session: SessionId, run: u32, request: &RequestId) -> Option<&Gate> {
         self.state.gates.values().find(|g| {
-            g.session == session
-                && g.run == run
-                && g.request == *request
-                && g.asker == Asker::Request
+            g.request().is_some_and(|waits| {
+                waits.session == session && waits.run == run && waits.request == *request
+            })
         })
     }
 
@@ -59,39 +60,50 @@ impl Work<'_> {
     ) -> Gate {
         let cwd = self.state.sessions.get(&session).map(|s| s.cwd.clone()).unwrap_or_default();
         let shown = shown(&ask, &cwd);
+        let waits = Waits::Session(SessionWaits { session, run, request, asker });
+        let until = self.now + self.state.rules.gate_deadline;
+        let gate = self.begin_gate(waits, ask, shown, until);
+        self.show_thread(session);
+        gate
+    }
+
+    /// Asks, in every chat that hears of it.
+    pub(super) fn begin_gate(
+        &mut self,
+        waits: Waits,
+        ask: Asked,
+        shown: crate::gate::Shown,
+        until: Timestamp,
+    ) -> Gate {
         let state = &*self.state;
         let taken = |code: &GateCode| state.gates.values().any(|g| g.code == *code);
         let code = self.ids.code(|code| taken(code) || !answer::can_be_typed(code));
-        let questions = match &ask {
+        let blanks = match &ask {
             Asked::Questions { questions } => questions.len(),
+            Asked::Approval(approval) => approval.form.len(),
             Asked::Permission { .. } | Asked::Plan { .. } => 0,
         };
         let mut gate = Gate {
             id: self.ids.make(GateId::from_parts),
             code,
-            session,
-            run,
-            request,
+            waits,
             ask,
             shown,
             opened: self.now,
-            until: self.now + self.state.rules.gate_deadline,
-            picked: vec![None; questions],
+            until,
+            picked: vec![None; blanks],
             ticked: BTreeSet::new(),
+            yes: Vec::new(),
+            words_of: None,
             state: GateState::Open,
-            asker,
             cards: Vec::new(),
         };
         self.put(Row::Gate(gate.clone()));
         gate.cards = self.post_cards(&gate);
         self.put(Row::Gate(gate.clone()));
-        let about = About { session: Some(session), gate: Some(gate.id), human: None };
-        self.journal(
-            "gate_opened",
-            about,
-            json!({ "code": gate.code, "title": gate.shown.title, "digest": gate.shown.digest }),
-        );
-        self.show_thread(session);
+        let detail =
+            json!({ "code": gate.code, "title": gate.shown.title, "digest": gate.shown.digest });
+        self.journal_gate("gate_opened", &gate, None, detail);
         gate
     }
 
@@ -100,12 +112,38 @@ impl Work<'_> {
         self.state.hearing().iter().map(|chat| self.post_card(gate, chat)).collect()
     }
 
+    /// Whoever waits, as people call it.
+    pub(super) fn waits_name(&self, gate: &Gate) -> String {
+        match &gate.waits {
+            Waits::Session(waits) => self.session_name(waits.session),
+            Waits::Step(waits) => waits.run_name.clone(),
+        }
+    }
+
+    /// A line about a gate; those of a run name it, so that whoever follows it finds them.
+    fn journal_gate(
+        &mut self,
+        kind: &str,
+        gate: &Gate,
+        human: Option<HumanId>,
+        mut detail: serde_json::Value,
+    ) {
+        if let Some(waits) = gate.step() {
+            detail["run"] = json!(waits.of_run);
+            detail["name"] = json!(waits.run_name);
+            detail["step"] = json!(waits.step);
+        }
+        let about = About { session: gate.session(), gate: Some(gate.id), human };
+        self.journal(kind, about, detail);
+    }
+
     pub(super) fn post_card(&mut self, gate: &Gate, chat: &Chat) -> Shown {
-        let name = self.session_name(gate.session);
+        let name = self.waits_name(gate);
         let mut post = self.card_post(gate);
         let stem = format!("{name}-{}", gate.code);
         let limits = self.state.limits_of(&chat.bridge, &chat.chat);
         let fitted = text::fit(&whole(&gate.shown), &of_one_card(limits, gate), &stem);
+        let session = gate.session();
         if let (Body::Card(card), Some(mut document)) = (&mut post.body, fitted.document) {
             document.about = format!("{name} {}, whole", gate.shown.title);
             card.content = fitted.parts.into_iter().next().unwrap_or_default();
@@ -113,13 +151,16 @@ impl Work<'_> {
             card.warnings
                 .push("It is longer than one message: the document above shows all of it.".into());
             // Of its own rank, or the card would overtake it.
-            self.post_document(chat, gate.session, document, Level::Note, Rank::Gate);
+            let from = session.and_then(|id| self.state.sessions.get(&id)).map(|s| s.name.clone());
+            let post = Post { from, level: Level::Note, body: Body::Document(document) };
+            self.post_about(chat, session, post, Rank::Gate);
         }
-        self.post_in(chat, gate.session, post, Rank::Gate)
+        self.post_about(chat, session, post, Rank::Gate)
     }
 
     fn card_post(&self, gate: &Gate) -> Post {
-        let from = self.state.sessions.get(&gate.session).map(|s| s.name.clone());
+        let session = gate.session().and_then(|id| self.state.sessions.get(&id));
+        let from = session.map(|s| s.name.clone());
         let level = if gate.is_open() { Level::Ring } else { Level::Log };
         let state = match &gate.state {
             GateState::Open => CardState::Open,
@@ -143,7 +184,7 @@ impl Work<'_> {
                 content: shown.content,
                 diff: shown.diff,
                 warnings: shown.warnings,
-                facts: shown.facts,
+                facts: shown.facts.into_iter().chain(self.approval_facts(gate)).collect(),
                 risk: shown.risk,
                 answer: answer_rule(gate),
                 buttons: if gate.is_open() { buttons(gate) } else { Vec::new() },
@@ -169,7 +210,9 @@ impl Work<'_> {
     pub(super) fn update_cards(&mut self, gate: &Gate) {
         let post = self.card_post(gate);
         self.edit_all(&gate.cards, &post, Rank::Gate);
-        self.show_thread(gate.session);
+        if let Some(session) = gate.session() {
+            self.show_thread(session);
+        }
     }
 
     /// Takes an answer. The words tell whoever answered what it did.
@@ -184,29 +227,25 @@ impl Work<'_> {
                 "That was decided long ago. Your answer changed nothing.".into(),
             ));
         };
-        if self.state.rules.people.get(&who.human).is_none_or(|p| p.role < Role::Approver) {
-            let about = About {
-                session: Some(gate.session),
-                gate: Some(gate.id),
-                human: Some(who.human.clone()),
-            };
-            self.journal("answer_refused", about, json!({ "code": gate.code, "via": who.via }));
-            let mut may: Vec<_> = self.state.rules.people.values().collect();
-            may.retain(|person| person.role >= Role::Approver);
-            may.sort_by(|a, b| a.name.cmp(&b.name));
-            let may: Vec<_> = may.into_iter().map(|person| person.name.as_str()).collect();
-            return Err(Refusal::AlreadyDecided(format!(
-                "{} may not answer this. {} may.",
-                self.state.name_of(&who.human),
-                may.join(", ")
-            )));
-        }
+        self.refuse_unless_allowed(&gate, who)?;
         self.refuse_if_over(&gate)?;
-        let Some(decision) = decision(&mut gate, given)? else {
+        let asks_back = matches!(given, Given::AskBack);
+        if asks_back {
+            gate.words_of = Some(who.human.clone());
+        }
+        let Some(decision) = decision(&mut gate, given, &who.human)? else {
             self.put(Row::Gate(gate.clone()));
             self.update_cards(&gate);
-            return Ok("Noted; there is more to answer.".into());
+            let words = if asks_back {
+                "Reply to the card with what should change."
+            } else {
+                "Noted; there is more to answer."
+            };
+            return Ok(words.into());
         };
+        if let Some(words) = self.one_yes_of_several(&mut gate, &decision, who) {
+            return Ok(words);
+        }
         let verdict = verdict(&decision);
         let answer = Answer {
             by: Some(who.human.clone()),
@@ -215,19 +254,96 @@ impl Work<'_> {
             at: self.now,
             via: who.via.clone(),
         };
-        self.settle_with(gate, answer);
+        self.settle_with(gate, &answer);
         Ok(verdict)
+    }
+
+    /// The one place that says who may answer what, however the answer came. A role that may answer
+    /// at all is always needed: what a workflow says narrows that and never widens it.
+    fn refuse_unless_allowed(&mut self, gate: &Gate, who: &Who) -> Result<(), Refusal> {
+        let Some(why) = self.not_allowed(gate, &who.human) else { return Ok(()) };
+        let detail = json!({ "code": gate.code, "via": who.via });
+        self.journal_gate("answer_refused", gate, Some(who.human.clone()), detail);
+        let mut may: Vec<_> = self.may_answer(gate);
+        may.sort();
+        let name = self.state.name_of(&who.human);
+        let may = match may.as_slice() {
+            [] => "Nobody in the configuration may".into(),
+            some => format!("{} may", some.join(", ")),
+        };
+        Err(Refusal::AlreadyDecided(match why {
+            NotAllowed::Starter { run } => {
+                format!("{name} started {run}, and whoever starts it may not approve this. {may}.")
+            }
+            NotAllowed::Other => format!("{name} may not answer this. {may}."),
+        }))
+    }
+
+    /// Names of those who may answer it.
+    pub(super) fn may_answer(&self, gate: &Gate) -> Vec<String> {
+        let people = self.state.rules.people.iter();
+        let may = people.filter(|(human, _)| self.not_allowed(gate, human).is_none());
+        may.map(|(_, person)| person.name.clone()).collect()
+    }
+
+    fn not_allowed(&self, gate: &Gate, human: &HumanId) -> Option<NotAllowed> {
+        let Some(person) = self.state.rules.people.get(human) else {
+            return Some(NotAllowed::Other);
+        };
+        if person.role < Role::Approver {
+            return Some(NotAllowed::Other);
+        }
+        let Asked::Approval(approval) = &gate.ask else { return None };
+        let named = |name: &String| {
+            human.as_str().eq_ignore_ascii_case(name)
+                || person.name.eq_ignore_ascii_case(name)
+                || role_named(name).is_some_and(|role| person.role >= role)
+        };
+        if !approval.by.is_empty() && !approval.by.iter().any(named) {
+            return Some(NotAllowed::Other);
+        }
+        let waits = gate.step().filter(|_| approval.not_starter)?;
+        let started = self.human_starter(waits.of_run).is_some_and(|starter| starter == *human);
+        started.then(|| NotAllowed::Starter { run: waits.run_name.clone() })
+    }
+
+    /// A yes that is not the last one needed: the words for whoever gave it.
+    fn one_yes_of_several(
+        &mut self,
+        gate: &mut Gate,
+        decision: &Decision,
+        who: &Who,
+    ) -> Option<String> {
+        let Asked::Approval(approval) = &gate.ask else { return None };
+        let needed = approval.count as usize;
+        let Decision::Approve { .. } = decision else { return None };
+        if !gate.yes.contains(&who.human) {
+            gate.yes.push(who.human.clone());
+        }
+        if gate.yes.len() >= needed {
+            return None;
+        }
+        self.put(Row::Gate(gate.clone()));
+        let detail = json!({ "code": gate.code, "yes": gate.yes, "needed": needed });
+        self.journal_gate("gate_approved_by_one", gate, Some(who.human.clone()), detail);
+        self.update_cards(gate);
+        Some(format!("Noted: {} of {needed} said yes.", gate.yes.len()))
     }
 
     fn refuse_if_over(&self, gate: &Gate) -> Result<(), Refusal> {
         let over = match &gate.state {
             GateState::Open => return Ok(()),
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
-                TooLate::Decided(answer.clone())
+                TooLate::Decided(Box::new(answer.clone()))
             }
             GateState::Closed { why, at } => TooLate::Closed { why: why.clone(), at: *at },
         };
-        Err(Refusal::AlreadyDecided(self.too_late_words(&over)))
+        let mut words = self.too_late_words(&over);
+        let open: Vec<_> = self.state.open_gates().map(|gate| gate.code.to_string()).collect();
+        if gate.step().is_some() && !open.is_empty() {
+            let _ = write!(words, " Open codes: {}.", open.join(", ")); // a String takes everything
+        }
+        Err(Refusal::AlreadyDecided(words))
     }
 
     fn too_late_words(&self, over: &TooLate) -> String {
@@ -248,29 +364,33 @@ impl Work<'_> {
         }
     }
 
-    fn settle_with(&mut self, mut gate: Gate, answer: Answer) {
-        let (session, human) = (gate.session, answer.by.clone());
+    fn settle_with(&mut self, mut gate: Gate, answer: &Answer) {
+        let human = answer.by.clone();
         let detail = json!({ "code": gate.code, "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest });
-        let what =
-            OrderKind::Answer { request: gate.request.clone(), decision: answer.decision.clone() };
+        let decision = answer.decision.clone();
         let order = self.ids.make(OrderId::from_parts);
-        if gate.decide(answer, order).is_err() {
+        if gate.decide(answer.clone(), order).is_err() {
             return;
         }
-        self.put(Row::Gate(gate.clone()));
-        match gate.asker {
-            Asker::Request => self.effect(super::Effect::Order {
-                session,
-                run: gate.run,
-                order: crate::agent::Order { id: order, what },
-            }),
-            Asker::Tool => self.mail_answer(&gate),
+        match gate.waits.clone() {
+            Waits::Session(SessionWaits { session, run, request, asker: Asker::Request }) => {
+                self.put(Row::Gate(gate.clone()));
+                let what = OrderKind::Answer { request, decision };
+                let order = crate::agent::Order { id: order, what };
+                self.effect(super::Effect::Order { session, run, order });
+            }
+            Waits::Session(SessionWaits { asker: Asker::Tool, .. }) => {
+                self.put(Row::Gate(gate.clone()));
+                self.mail_answer(&gate);
+            }
+            // The run has it with the same commit.
+            Waits::Step(_) => {
+                gate.state = GateState::Taken { answer: answer.clone(), at: self.now };
+                self.put(Row::Gate(gate.clone()));
+                self.step_answered(&gate, answer);
+            }
         }
-        self.journal(
-            "gate_answered",
-            About { session: Some(session), gate: Some(gate.id), human },
-            detail,
-        );
+        self.journal_gate("gate_answered", &gate, human, detail);
         self.update_cards(&gate);
     }
 
@@ -312,9 +432,8 @@ impl Work<'_> {
     }
 
     pub(super) fn close_gate(&mut self, gate: &Gate) {
-        let about = About { session: Some(gate.session), gate: Some(gate.id), human: None };
         self.put(Row::Gate(gate.clone()));
-        self.journal("gate_settled", about, json!({ "state": gate.state }));
+        self.journal_gate("gate_settled", gate, None, json!({ "state": gate.state }));
         self.update_cards(gate);
     }
 
@@ -323,17 +442,17 @@ impl Work<'_> {
     pub(super) fn close_gates_of(&mut self, session: SessionId, life: &Life, why: &str) {
         let ended = matches!(life, Life::Ended { .. });
         let open = |g: &&Gate| {
-            g.session == session
-                && (ended || g.asker == Asker::Request)
+            g.session() == Some(session)
+                && (ended || g.is_by(Asker::Request))
                 && matches!(g.state, GateState::Open | GateState::Answered { .. })
         };
         let gates: Vec<_> = self.state.gates.values().filter(open).cloned().collect();
         for mut gate in gates {
-            let why = match (gate.asker, &gate.state) {
-                (Asker::Tool, GateState::Answered { .. }) => {
-                    format!("{why} before it had the answer; it gets it when it is resumed")
-                }
-                _ => why.into(),
+            let answered = matches!(gate.state, GateState::Answered { .. });
+            let why = if gate.is_by(Asker::Tool) && answered {
+                format!("{why} before it had the answer; it gets it when it is resumed")
+            } else {
+                why.into()
             };
             gate.state = GateState::Closed { why, at: self.now };
             self.close_gate(&gate);
@@ -346,18 +465,20 @@ impl Work<'_> {
         let late: Vec<_> = self.state.open_gates().filter(|g| g.until <= now).cloned().collect();
         for gate in late {
             let reason = Some("nobody answered in time".into());
-            let verdict = match gate.asker {
-                Asker::Request => "Denied",
-                Asker::Tool => "Not answered",
+            let deny = Decision::Deny { reason };
+            let (decision, verdict) = match (&gate.waits, &gate.ask) {
+                (Waits::Step(_), Asked::Approval(approval)) => match approval.on_timeout {
+                    OnTimeout::Deny => (deny, "Denied"),
+                    OnTimeout::Approve => {
+                        (Decision::Approve { form: Vec::new(), words: None }, "Approved")
+                    }
+                    OnTimeout::Fail => (deny, "Failed"),
+                },
+                (Waits::Session(waits), _) if waits.asker == Asker::Tool => (deny, "Not answered"),
+                (Waits::Session(_) | Waits::Step(_), _) => (deny, "Denied"),
             };
-            let answer = Answer {
-                by: None,
-                decision: Decision::Deny { reason },
-                verdict: verdict.into(),
-                at: now,
-                via: "Vigie".into(),
-            };
-            self.settle_with(gate, answer);
+            let (verdict, via) = (verdict.into(), "Vigie".into());
+            self.settle_with(gate, &Answer { by: None, decision, verdict, at: now, via });
         }
     }
 
@@ -382,18 +503,35 @@ impl Work<'_> {
         };
         let mut text = Rich::plain(format!("{which} Nothing was decided.\n"));
         for gate in gates.iter().filter_map(|id| self.state.gates.get(id)) {
-            let name = self
-                .state
-                .sessions
-                .get(&gate.session)
-                .map(|s| s.name.to_string())
-                .unwrap_or_default();
+            let name = match gate.session() {
+                Some(session) => format!("{} ", self.session_name(session)),
+                None => String::new(), // the title says it
+            };
             text.push(gate.code.as_str(), Some(Style::Code));
-            text.push(&format!("  {name} {}\n", gate.shown.title), None);
+            text.push(&format!("  {name}{}\n", gate.shown.title), None);
         }
         text.push("Write: approve CODE, or deny CODE.", None);
         self.post_to_place(place, None, show::note(Level::Note, text, Vec::new()));
     }
+}
+
+/// Why somebody may not answer.
+enum NotAllowed {
+    Starter { run: String },
+    Other,
+}
+
+/// What a workflow calls those who have that role, or more.
+fn role_named(name: &str) -> Option<Role> {
+    [Role::Viewer, Role::Talker, Role::Approver, Role::Owner].into_iter().find(|role| {
+        let word = match role {
+            Role::Viewer => "viewer",
+            Role::Talker => "talker",
+            Role::Approver => "approver",
+            Role::Owner => "owner",
+        };
+        word.eq_ignore_ascii_case(name)
+    })
 }
 
 /// All that is asked, as one text.

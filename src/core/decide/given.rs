@@ -1,10 +1,13 @@
 //! What an answer means to the gate it is for.
 
+use vigie_workflow::{language::Field, run::ApprovalWork};
+
 use crate::{
     agent::{AcceptEdits, Asked, Decision, Question, Scope},
     bridge::Risk,
     command::Refusal,
     gate::Gate,
+    id::HumanId,
 };
 
 /// An answer as it came in, before the gate says what it means.
@@ -33,12 +36,30 @@ pub(super) enum Given {
     },
     /// A person's own words.
     Words(String),
+    /// A yes with words, to a workflow.
+    AllowWith {
+        words: String,
+    },
+    /// What should change before a workflow asks again …
+    SendBack {
+        words: String,
+    },
+    /// … which whoever it is says with their next words.
+    AskBack,
 }
 
 /// What the answer means to this gate. `Ok(None)`: noted, there is more to answer.
-pub(super) fn decision(gate: &mut Gate, given: Given) -> Result<Option<Decision>, Refusal> {
+pub(super) fn decision(
+    gate: &mut Gate,
+    given: Given,
+    by: &HumanId,
+) -> Result<Option<Decision>, Refusal> {
     match (gate.ask.clone(), given) {
+        (Asked::Questions { questions }, given) if gate.step().is_some() => {
+            doubt(gate, &questions, given)
+        }
         (_, Given::Deny { reason }) => Ok(Some(Decision::Deny { reason })),
+        (Asked::Approval(asked), given) => approval(gate, &asked, given, by),
         (Asked::Permission { can_remember, .. }, given) => {
             permission(gate, can_remember, &given).map(Some)
         }
@@ -69,6 +90,9 @@ fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision
         | Given::AllowWithEdits
         | Given::Numbers(_)
         | Given::Option { .. }
+        | Given::AllowWith { .. }
+        | Given::SendBack { .. }
+        | Given::AskBack
         | Given::Ticked { .. } => Err(wrong("that", &["approve", "deny"])),
         Given::Words(words) => Err(wrong(words, &["approve", "deny"])),
     }
@@ -84,6 +108,9 @@ fn plan(given: Given) -> Result<Decision, Refusal> {
         | Given::AllowForSession { .. }
         | Given::Numbers(_)
         | Given::Option { .. }
+        | Given::AllowWith { .. }
+        | Given::SendBack { .. }
+        | Given::AskBack
         | Given::Ticked { .. } => Err(wrong(
             "that",
             &["approve", "approve and accept its edits", "your own words to change it"],
@@ -127,11 +154,113 @@ fn answers(
             (next, "Yes".into())
         }
         Given::Deny { reason } => return Ok(Some(Decision::Deny { reason })),
+        Given::AllowWith { .. } | Given::SendBack { .. } | Given::AskBack => {
+            return Err(wrong("that", &["your own words"]));
+        }
     };
     gate.picked.resize(questions.len().max(1), None);
     gate.picked[at] = Some(text);
     let all = gate.picked.iter().cloned().collect::<Option<Vec<_>>>();
     Ok(all.map(|answers| Decision::Answers { answers }))
+}
+
+/// Whether a step in doubt was done: one of the fixed options, and nothing that has to be guessed.
+fn doubt(
+    gate: &mut Gate,
+    questions: &[Question],
+    given: Given,
+) -> Result<Option<Decision>, Refusal> {
+    let labels: Vec<_> = questions.iter().flat_map(|q| &q.options).map(|o| &o.label).collect();
+    let known = |words: &str| labels.iter().position(|label| label.eq_ignore_ascii_case(words));
+    let unknown = |words: &str| {
+        let choices = labels.iter().map(|label| (*label).clone()).collect();
+        Refusal::NoSuchChoice { choice: words.into(), choices }
+    };
+    let given = match given {
+        Given::Words(words) => {
+            let option = known(words.trim()).ok_or_else(|| unknown(&words))?;
+            Given::Option { question: 0, option }
+        }
+        Given::Numbers(numbers) => Given::Numbers(numbers),
+        Given::Option { question, option } => Given::Option { question, option },
+        Given::Allow { .. }
+        | Given::AllowForSession { .. }
+        | Given::AllowWithEdits
+        | Given::Deny { .. }
+        | Given::Ticked { .. }
+        | Given::AllowWith { .. }
+        | Given::SendBack { .. }
+        | Given::AskBack => return Err(unknown("that")),
+    };
+    answers(gate, questions, given)
+}
+
+fn approval(
+    gate: &mut Gate,
+    asked: &ApprovalWork,
+    given: Given,
+    by: &HumanId,
+) -> Result<Option<Decision>, Refusal> {
+    let next = gate.picked.iter().position(Option::is_none);
+    let title = |at: usize| asked.form.get(at).map(field_title).unwrap_or_default();
+    let approve = |words: Option<String>| {
+        if let Some(at) = next {
+            return Err(Refusal::NotFilledIn { title: title(at) });
+        }
+        let form = gate.picked.iter().flatten().cloned().collect();
+        Ok(Some(Decision::Approve { form, words }))
+    };
+    let back = |words: String| match asked.send_back {
+        Some(_) => Ok(Some(Decision::SendBack { words })),
+        None => Err(wrong("back", &choices_of(asked))),
+    };
+    let (at, text) = match given {
+        Given::Allow { .. } => return approve(None),
+        Given::AllowWith { words } => return approve(Some(words)),
+        Given::Deny { reason } => return Ok(Some(Decision::Deny { reason })),
+        Given::SendBack { words } => return back(words),
+        Given::AskBack if asked.send_back.is_some() => return Ok(None),
+        Given::AskBack => return Err(wrong("back", &choices_of(asked))),
+        Given::Words(words) if gate.words_of.as_ref() == Some(by) => return back(words),
+        Given::Words(words) => {
+            let field = next.and_then(|at| Some((at, asked.form.get(at)?)));
+            let picked = field.and_then(|(at, field)| {
+                let choice = field.choices.iter().find(|c| c.eq_ignore_ascii_case(words.trim()));
+                let free = field.choices.is_empty().then(|| words.trim().to_owned());
+                Some((at, choice.cloned().or(free)?))
+            });
+            picked.ok_or_else(|| wrong(&words, &choices_of(asked)))?
+        }
+        Given::Numbers(numbers) => {
+            let unknown = || wrong(&join_numbers(&numbers), &choices_of(asked));
+            let [number] = numbers.as_slice() else { return Err(unknown()) };
+            let at = next.ok_or_else(unknown)?;
+            let choices = asked.form.get(at).map(|field| &field.choices);
+            let choice = choices.and_then(|choices| choices.get(number.checked_sub(1)?));
+            (at, choice.cloned().ok_or_else(unknown)?)
+        }
+        Given::Option { question: at, option } => {
+            let choice = asked.form.get(at).and_then(|field| field.choices.get(option));
+            let unknown = || wrong(&format!("option {}", option + 1), &choices_of(asked));
+            (at, choice.cloned().ok_or_else(unknown)?)
+        }
+        Given::AllowForSession { .. } | Given::AllowWithEdits | Given::Ticked { .. } => {
+            return Err(wrong("that", &choices_of(asked)));
+        }
+    };
+    gate.picked.resize(asked.form.len(), None);
+    gate.picked[at] = Some(text);
+    Ok(None)
+}
+
+fn choices_of(asked: &ApprovalWork) -> Vec<&'static str> {
+    let back = asked.send_back.as_ref().map(|_| "back and what should change");
+    ["approve", "deny"].into_iter().chain(back).collect()
+}
+
+/// As people see it.
+pub(super) fn field_title(field: &Field) -> String {
+    if field.title.is_empty() { field.id.to_string() } else { field.title.clone() }
 }
 
 /// The labels behind numbers from 1; several only where the question takes several.
@@ -152,12 +281,15 @@ fn join_numbers(numbers: &[usize]) -> String {
 pub(super) fn verdict(decision: &Decision) -> String {
     match decision {
         Decision::Allow { scope: Scope::Once }
+        | Decision::Approve { words: None, .. }
         | Decision::Plan { accept_edits: AcceptEdits::No } => "Approved".into(),
         Decision::Allow { scope: Scope::Session } => "Approved for this session".into(),
         Decision::Plan { accept_edits: AcceptEdits::Yes } => "Approved, edits accepted".into(),
         Decision::Deny { reason: None } => "Denied".into(),
         Decision::Deny { reason: Some(reason) } => format!("Denied: {reason}"),
         Decision::Answers { answers } => format!("Answered: {}", answers.join("; ")),
+        Decision::Approve { words: Some(words), .. } => format!("Approved: {words}"),
+        Decision::SendBack { words } => format!("Sent back: {words}"),
     }
 }
 

@@ -50,6 +50,7 @@ pub(super) struct Message {
     pub reply_gate: Option<GateId>,
     /// It answers a message that is neither a card nor of any session.
     pub reply_elsewhere: bool,
+    pub reply_to: Option<MessageId>,
     pub forwarded: bool,
     /// When it was written, as far as the service knows.
     pub sent: Timestamp,
@@ -137,6 +138,7 @@ impl Work<'_> {
                     reply_elsewhere: reply_to.is_some()
                         && facts.gate.is_none()
                         && facts.session.is_none(),
+                    reply_to: reply_to.clone(),
                     sent: heard.at,
                     addressed: if heard.place.thread.is_some() {
                         Addressed::Yes
@@ -184,6 +186,8 @@ impl Work<'_> {
             Reading::Deny { .. } => Given::Deny { reason: None },
             Reading::AllowAll
             | Reading::AllowForSession { .. }
+            | Reading::AllowWith { .. }
+            | Reading::Back { .. }
             | Reading::Option { .. }
             | Reading::Unclear { .. }
             | Reading::NotAnAnswer => return,
@@ -247,6 +251,12 @@ impl Work<'_> {
                 format!("Stopping {}; its context is kept.", self.session_name(*session))
             }
             Action::InterruptAll => self.interrupt_all(),
+            Action::SendBack { gate } => words_of(self.answer_gate(*gate, Given::AskBack, who)),
+            Action::CancelRun { run } => words_of(self.cancel_by_tap(*run, who)),
+            Action::RetryRun { run } => words_of(self.retry_by_tap(*run, who)),
+            Action::FillIn { form, at, option } => self.fill_in(*form, *at, *option),
+            Action::StartRun { form } => words_of(self.start_form(*form, who)),
+            Action::DropRun { form } => self.drop_form(*form),
         }
     }
 
@@ -468,6 +478,7 @@ impl Work<'_> {
             reply_session: None,
             reply_gate: None,
             reply_elsewhere: false,
+            reply_to: None,
             sent: edited,
             addressed: Addressed::No,
             forwarded: false,

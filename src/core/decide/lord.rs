@@ -169,7 +169,9 @@ impl Work<'_> {
         let (Some(lord), Some(gate)) = (self.state.lord(), self.state.gates.get(&gate)) else {
             return false;
         };
-        gate.session != lord.id && lord.last_words.is_some() && lord.life.since() >= gate.opened
+        gate.session() != Some(lord.id)
+            && lord.last_words.is_some()
+            && lord.life.since() >= gate.opened
     }
 
     /// How loud a session's words are: those of the Lord in a turn that no person asked for are only

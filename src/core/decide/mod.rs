@@ -39,6 +39,8 @@ mod tokens;
 #[cfg(test)]
 mod tests;
 
+pub use runs::LookUp;
+
 use serde_json::json;
 use vigie_workflow::value::StepPath;
 
@@ -267,6 +269,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     }
     work.tell_of_strangers();
     work.lapse_gates();
+    work.fire_schedules();
+    work.wake_runs();
+    work.carry_runs();
+    work.show_runs();
     work.show_late_progress();
     work.keep_lord();
     work.offer_mail();
@@ -285,6 +291,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(people::next_note(state))
         .chain(mail::next_offer(state))
+        .chain(state.runs.next_deadline())
         .min()
 }
 

@@ -22,7 +22,7 @@ impl Work<'_> {
         let ready = |s: &&crate::session::Session| {
             matches!(s.life, Life::Idle { .. })
                 && s.ending.is_none()
-                && !self.state.open_gates_of(s.id).any(|gate| gate.asker == Asker::Request)
+                && !self.state.open_gates_of(s.id).any(|gate| gate.is_by(Asker::Request))
         };
         let idle: Vec<_> = self.state.sessions.values().filter(ready).map(|s| s.id).collect();
         for session in idle {
@@ -56,6 +56,7 @@ impl Work<'_> {
                 (self.with_digest(prompt), PromptForm::Text)
             }
             Some(_) => (prompt.text.clone(), prompt.form),
+            None if prompt.of_step.is_some() => (prompt.text.clone(), PromptForm::Others),
             None if prompt.mails.is_empty() => {
                 (self.brief(prompt.session, &prompt.text), PromptForm::Others)
             }
@@ -75,13 +76,15 @@ impl Work<'_> {
             }
             PromptState::Queued | PromptState::Taken { .. } | PromptState::Refused { .. } => None,
         });
-        let asked = |g: &&Gate| g.session == id && g.run == run && g.asker == Asker::Request;
-        let answers = self.state.gates.values().filter(asked);
-        let answers = answers.filter_map(|gate| match &gate.state {
+        let asked = |gate: &Gate| {
+            gate.request().filter(|waits| waits.session == id && waits.run == run).cloned()
+        };
+        let answers = self.state.gates.values().filter_map(|gate| Some((gate, asked(gate)?)));
+        let answers = answers.filter_map(|(gate, waits)| match &gate.state {
             GateState::Answered { answer, order } => Some(Order {
                 id: *order,
                 what: OrderKind::Answer {
-                    request: gate.request.clone(),
+                    request: waits.request,
                     decision: answer.decision.clone(),
                 },
             }),
@@ -133,6 +136,7 @@ impl Work<'_> {
         let about = About { session: Some(id), ..About::default() };
         self.journal("launch_failed", about, json!({ "why": why }));
         self.close_gates_of(id, &life, &format!("{} could not be started", session.name));
+        self.step_prompts_of_gone(id, true);
         self.keep_line(id);
         let (level, kept) = match life {
             // It should not run, and it does not.

@@ -190,7 +190,7 @@ impl Work<'_> {
             queued: self.state.line_of(id).count(),
             unread_mail: self.state.mail_of(id).count(),
             spent: session.spent,
-            started_by: session.spawn.as_ref().map(|spawn| self.principal_name(&spawn.by)),
+            started_by: self.state.session_started_by(session),
             depth: session.spawn.as_ref().map_or(0, |spawn| spawn.depth),
             isolated: session.isolated,
             created: session.created,

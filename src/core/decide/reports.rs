@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use serde_json::json;
 use std::fmt::Write as _;
 
-use super::{About, Effect, Work, outbox::Draft, show};
+use super::{About, Effect, Work, outbox::Draft, runs::TurnEnd, show};
 use crate::{
     Timestamp,
     agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
@@ -38,7 +38,7 @@ pub(super) fn next_late_progress(state: &State) -> Option<Timestamp> {
 fn unshown(state: &State) -> impl Iterator<Item = (SessionId, Timestamp)> {
     let turns = state.live().filter_map(|session| Some((session.id, session.turn.as_ref()?)));
     // A card says already what a turn does that waits for an answer.
-    let waits = |id| state.open_gates_of(id).any(|gate| gate.asker == Asker::Request);
+    let waits = |id| state.open_gates_of(id).any(|gate| gate.is_by(Asker::Request));
     turns
         .filter(move |(id, turn)| turn.shown.is_empty() && !waits(*id))
         .map(|(id, turn)| (id, turn.since))
@@ -175,6 +175,11 @@ impl Work<'_> {
             self.journal("prompt_taken", about, json!({ "prompt": prompt.id }));
             self.mark_taken(&prompt);
             self.stirred_by(&prompt);
+            self.begin_turn(id, turn, by);
+            if let Some(of_step) = prompt.of_step {
+                self.step_turn_begins(id, of_step);
+            }
+            return;
         }
         self.begin_turn(id, turn, by);
     }
@@ -207,8 +212,15 @@ impl Work<'_> {
         let since = self.now;
         self.change(id, |s| {
             s.life = Life::Working { since };
-            s.turn =
-                Some(Turn { id: turn, by, since, lines: Vec::new(), shown: Vec::new(), finals: 0 });
+            s.turn = Some(Turn {
+                id: turn,
+                by,
+                since,
+                lines: Vec::new(),
+                shown: Vec::new(),
+                finals: 0,
+                of_step: None,
+            });
         });
         self.show_thread(id);
     }
@@ -232,6 +244,9 @@ impl Work<'_> {
         let Some(mut prompt) = self.prompt(prompt) else { return };
         if !prompt.mails.is_empty() {
             return self.mail_prompt_refused(prompt, &why);
+        }
+        if prompt.of_step.is_some() {
+            return self.step_prompt_refused(id, prompt, why);
         }
         let name = self.session_name(id);
         let words = match why {
@@ -361,7 +376,7 @@ impl Work<'_> {
     }
 
     /// What was not sent yet is changed where it waits, or not sent at all once the turn is over.
-    fn change_progress(&mut self, shown: &[Shown], post: &Post) {
+    pub(super) fn change_progress(&mut self, shown: &[Shown], post: &Post) {
         let ended = matches!(&post.body, Body::Progress(Progress { ended: Some(_), .. }));
         let mut sent = Vec::new();
         for one in shown {
@@ -399,11 +414,13 @@ impl Work<'_> {
 
     fn finished(&mut self, id: SessionId, _turn: Option<TurnId>, text: &str, provisional: bool) {
         let level = self.level_of_words(id);
+        let of_step = self.turn_of_step(id).filter(|_| !provisional);
         if provisional {
             self.progress(id, None, "background work goes on");
         } else {
             self.end_turn(id, "worked");
         }
+        self.step_turn_ends(id, of_step, &TurnEnd::Said(text));
         self.change(id, |s| s.last_words = Some(show::last_words(&text::mask(text).text)));
         self.keep_answer(id, text);
         self.mail_read_in_turn(id);
@@ -443,7 +460,10 @@ impl Work<'_> {
         };
         let said = text::mask(text).text;
         self.keep_answer(id, &format!("(no answer: {name} {what}: {})", said.trim()));
+        let of_step = self.turn_of_step(id);
         self.end_turn(id, "failed after");
+        let why = format!("{name} {what}: {}", said.trim());
+        self.step_turn_ends(id, of_step, &TurnEnd::Failed(why));
         self.mail_read_in_turn(id);
         self.change(id, |s| s.last_words = Some(show::last_words(&format!("{what}: {said}"))));
         self.journal(
@@ -460,7 +480,10 @@ impl Work<'_> {
 
     fn interrupted(&mut self, id: SessionId) {
         self.keep_no_answer(id, "the turn was interrupted");
+        let of_step = self.turn_of_step(id);
         self.end_turn(id, "stopped after");
+        let why = format!("the turn of {} was interrupted", self.session_name(id));
+        self.step_turn_ends(id, of_step, &TurnEnd::Failed(why));
         self.mail_read_in_turn(id);
         let name = self.session_name(id);
         self.journal_session("turn_interrupted", id);
@@ -474,7 +497,16 @@ impl Work<'_> {
         let at = self.now;
         let words = exit_words(how);
         self.keep_no_answer(id, &format!("its program ended in the middle of the turn ({words})"));
+        let of_step = self.turn_of_step(id);
         self.end_turn(id, "cut off after");
+        let end = match how {
+            ExitStatus::Unknown => TurnEnd::Unseen,
+            ExitStatus::Code { .. } | ExitStatus::Signal { .. } => TurnEnd::Failed(format!(
+                "{} ended in the middle of the turn ({words})",
+                session.name
+            )),
+        };
+        self.step_turn_ends(id, of_step, &end);
         let life = match (&session.ending, how) {
             (Some(ending), _) => Life::Ended { at, how: self.ended_by(&ending.by) },
             (None, ExitStatus::Code { code: 0 }) => Life::Ended { at, how: Ended::Itself },
@@ -494,6 +526,7 @@ impl Work<'_> {
         );
         self.close_gates_of(id, &life, &format!("{} ended ({words})", session.name));
         self.mail_of_gone(id);
+        self.step_prompts_of_gone(id, how != ExitStatus::Unknown);
         if how == ExitStatus::Unknown {
             self.doubt_handed(id);
         }

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Messages that may wait for one session; more would only hide that it is stuck.
-const LONGEST_LINE: usize = 200;
+pub(super) const LONGEST_LINE: usize = 200;
 
 /// Near misses offered.
 pub(super) const NEAR: usize = 3;
@@ -61,12 +61,12 @@ impl Work<'_> {
                 let id = self.named(&session)?;
                 self.end_tree(id, &by)
             }
-            Command::Run(_)
-            | Command::CancelRun { .. }
-            | Command::RetryRun { .. }
-            | Command::Workflows
-            | Command::Runs(_)
-            | Command::ShowRun { .. } => self.run_request(&by, &via, what),
+            Command::Run(start) => self.run_for(by, via, &start),
+            Command::CancelRun { name } => self.cancel_for(&by, &name),
+            Command::RetryRun { name, from } => self.retry_for(&by, &name, from.as_deref()),
+            Command::Workflows => Ok(self.workflows()),
+            Command::Runs(listing) => Ok(self.runs(&listing)),
+            Command::ShowRun { name } => self.show_run(&name),
             Command::Tokens
             | Command::Sessions
             | Command::Waiting
@@ -145,6 +145,7 @@ impl Work<'_> {
             by: Some(by.clone()),
             message,
             mails: Vec::new(),
+            of_step: None,
             state: PromptState::Queued,
         };
         let id = prompt.id;
@@ -199,9 +200,23 @@ impl Work<'_> {
         let given = self.given(gate, choice, true);
         // "deny not now": the code stands elsewhere, so the first word may be an answer by itself.
         let (word, reason) = choice.trim().split_once(char::is_whitespace).unwrap_or((choice, ""));
+        let reason = reason.trim();
         let given = match (given, self.given(gate, word, true)) {
             (Given::Words(_), Given::Deny { reason: None }) if !reason.is_empty() => {
-                Given::Deny { reason: Some(reason.trim().into()) }
+                Given::Deny { reason: Some(reason.into()) }
+            }
+            (Given::Words(_), Given::Allow { .. })
+                if !reason.is_empty() && self.is_approval(gate) =>
+            {
+                Given::AllowWith { words: reason.into() }
+            }
+            (Given::Words(_), _) if !reason.is_empty() => {
+                let back = self.given(gate, &format!("{word}: {reason}"), true);
+                if matches!(back, Given::SendBack { .. }) {
+                    back
+                } else {
+                    self.given(gate, choice, true)
+                }
             }
             (given, _) => given,
         };
@@ -221,10 +236,17 @@ impl Work<'_> {
         })
     }
 
+    /// Whether a workflow waits for a yes there.
+    pub(super) fn is_approval(&self, gate: GateId) -> bool {
+        let gate = self.state.gates.get(&gate);
+        gate.is_some_and(|gate| matches!(gate.ask, Asked::Approval(_)))
+    }
+
     /// What a text means as an answer to this gate. To a question "yes" is a word like any other.
     pub(super) fn given(&self, gate: GateId, text: &str, code_typed: bool) -> Given {
         let question = |gate: &Gate| matches!(gate.ask, Asked::Questions { .. });
         let is_question = self.state.gates.get(&gate).is_some_and(question);
+        let is_approval = self.is_approval(gate);
         let own_words = || Given::Words(text.trim().into());
         match answer::read(text, &self.state.rules.words) {
             Reading::Allow { code: None } | Reading::AllowForSession { code: None }
@@ -235,8 +257,14 @@ impl Work<'_> {
             Reading::Allow { .. } => Given::Allow { code_typed },
             Reading::AllowForSession { .. } => Given::AllowForSession { code_typed },
             Reading::Deny { reason, .. } => Given::Deny { reason },
+            Reading::AllowWith { words, .. } if is_approval => Given::AllowWith { words },
+            Reading::Back { words, .. } if is_approval => Given::SendBack { words },
             Reading::Option { numbers, .. } => Given::Numbers(numbers),
-            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => own_words(),
+            Reading::AllowWith { .. }
+            | Reading::Back { .. }
+            | Reading::AllowAll
+            | Reading::Unclear { .. }
+            | Reading::NotAnAnswer => own_words(),
         }
     }
 }
@@ -279,6 +307,12 @@ impl State {
         }
     }
 
+    /// What started it that is no person, as people call it.
+    pub fn session_started_by(&self, session: &Session) -> Option<String> {
+        let run = session.of_run.as_ref().map(|of| of.name.clone());
+        run.or_else(|| session.spawn.as_ref().map(|spawn| self.principal_name(&spawn.by)))
+    }
+
     fn waiting(&self) -> Vec<Gate> {
         let mut open: Vec<_> = self.open_gates().cloned().collect();
         open.sort_by_key(|gate| (gate.opened, gate.id));
@@ -296,7 +330,7 @@ impl State {
             open_gates,
             queued: self.line_of(id).count(),
             unread_mail: self.mail_of(id).count(),
-            started_by: session.spawn.as_ref().map(|spawn| self.principal_name(&spawn.by)),
+            started_by: self.session_started_by(&session),
             session,
         })
     }

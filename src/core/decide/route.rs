@@ -25,6 +25,9 @@ pub(super) const OFFERED: usize = 6;
 impl Work<'_> {
     pub(super) fn text(&mut self, mut message: Message) -> HeardOutcome {
         self.say_missed(&message);
+        if message.can_act() && self.fills_in(&message) {
+            return HeardOutcome::Handled;
+        }
         if let Some(gate) = message.reply_gate
             && let Some(outcome) = self.reply_to_card(&message, gate)
         {

@@ -4,7 +4,7 @@ use super::Work;
 use crate::{
     Timestamp,
     bridge::{Body, Button, Document, Level, Part, Post, SessionLook, ThreadState},
-    delivery::{Rank, Shown},
+    delivery::{Rank, Shown, Spot, Target},
     id::{SessionId, SessionName},
     prompt::Prompt,
     session::{Life, Session},
@@ -37,6 +37,7 @@ impl Work<'_> {
                     crate::bridge::CardKind::Permission => "permission",
                     crate::bridge::CardKind::Question => "question",
                     crate::bridge::CardKind::Plan => "plan",
+                    crate::bridge::CardKind::Approval => "approval",
                 };
                 (SessionLook::Waiting, Some(what.into()))
             }
@@ -117,9 +118,22 @@ impl Work<'_> {
     }
 
     pub(super) fn post_in(&mut self, chat: &Chat, id: SessionId, post: Post, rank: Rank) -> Shown {
-        let to = self.session_target(chat, id);
+        self.post_about(chat, Some(id), post, rank)
+    }
+
+    /// Says it in the session's thread of that chat, or in the chat itself when it is about none.
+    pub(super) fn post_about(
+        &mut self,
+        chat: &Chat,
+        session: Option<SessionId>,
+        post: Post,
+        rank: Rank,
+    ) -> Shown {
+        let to = match session {
+            Some(id) => self.session_target(chat, id),
+            None => main_of(chat),
+        };
         let what = crate::delivery::Outgoing::Post { post, reply_to: None };
-        let session = Some(id);
         let draft = super::outbox::Draft {
             to: to.clone(),
             what,
@@ -155,7 +169,7 @@ impl Work<'_> {
         let session = self.state.sessions.get(&prompt.session)?;
         let name = &session.name;
         let ahead = self.state.line_of(session.id).filter(|p| p.number < prompt.number).count();
-        let waits = |gate: &crate::gate::Gate| gate.asker == crate::gate::Asker::Request;
+        let waits = |gate: &crate::gate::Gate| gate.is_by(crate::gate::Asker::Request);
         let when = if self.state.open_gates_of(session.id).any(waits) {
             format!("{name} takes it after your answer")
         } else {
@@ -173,6 +187,10 @@ impl Work<'_> {
         };
         Some(if ahead > 0 { format!("{} in line, {when}", ordinal(ahead + 1)) } else { when })
     }
+}
+
+pub(super) fn main_of(chat: &Chat) -> Target {
+    Target { bridge: chat.bridge.clone(), chat: chat.chat.clone(), spot: Spot::Main }
 }
 
 /// Vigie's own words.

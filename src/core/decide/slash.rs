@@ -33,6 +33,10 @@ pub(super) enum Name {
     Diff,
     Transcript,
     File,
+    Run,
+    Runs,
+    Cancel,
+    Retry,
 }
 
 impl Name {
@@ -43,10 +47,10 @@ impl Name {
 }
 
 /// Words that answer what waits, also with a slash before them.
-const ANSWERS: [&str; 2] = ["approve", "deny"];
+const ANSWERS: [&str; 3] = ["approve", "deny", "back"];
 
 /// Every command: its word, what it stands for, and what the help says.
-pub(super) const COMMANDS: [(&str, Name, &str); 15] = [
+pub(super) const COMMANDS: [(&str, Name, &str); 19] = [
     ("sessions", Name::Sessions, "what runs"),
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
@@ -64,6 +68,10 @@ pub(super) const COMMANDS: [(&str, Name, &str); 15] = [
     ("diff", Name::Diff, "NAME: what changed in its folder"),
     ("transcript", Name::Transcript, "NAME: its conversation, as a document"),
     ("file", Name::File, "NAME PATH: a file of its folder"),
+    ("run", Name::Run, "NAME name=value: start a workflow; alone: what can be run"),
+    ("runs", Name::Runs, "what workflows do and did"),
+    ("cancel", Name::Cancel, "NAME: end a run, such as release-12"),
+    ("retry", Name::Retry, "NAME [STEP]: run again what failed, or that step and what needs it"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];

@@ -135,6 +135,7 @@ impl Work<'_> {
             by: None,
             message: None,
             mails: Vec::new(),
+            of_step: None,
             state: PromptState::Queued,
         }));
         let about = About { session: Some(id), ..About::default() };

@@ -93,6 +93,7 @@ impl Work<'_> {
             summary: None,
             token: None,
             stirred: Stirred { hops: 0, depth },
+            of_run: None,
         };
         let id = session.id;
         self.put_session(session);

@@ -132,7 +132,7 @@ impl Work<'_> {
                     GateState::Closed { why, .. } => Standing::Unanswered { why: why.clone() },
                 },
             },
-            (_, Wanted::Run { run }) => todo!("{run}"),
+            (_, Wanted::Run { run }) => self.standing_of_run(*run),
             (over, Wanted::Sessions { sessions, until }) => {
                 let holds: Vec<_> =
                     sessions.iter().filter_map(|id| self.holds_up(*id, *until)).collect();

@@ -3,6 +3,7 @@
 
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use vigie_core::caller::{ListScope, MailSide, StopHow, Until};
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -225,12 +226,28 @@ pub(super) struct SendFile {
 pub(super) struct RunWorkflow {
     /// As `list_workflows` calls it.
     pub(super) workflow: String,
+    /// Values of its params, by name; those with a default may be left out.
+    #[serde(default)]
+    pub(super) params: Map<String, Value>,
+    /// Where it runs, as `list_projects` calls it, if the workflow does not say itself.
+    pub(super) project: Option<String>,
+    /// A key of your own: the same key again starts nothing and answers with the first run.
+    pub(super) key: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct OneRun {
-    /// The run's id, as `run_workflow` gave it.
+    /// The run's id or name, as `run_workflow` gave it.
     pub(super) run: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct WaitForRun {
+    /// The run's id or name, as `run_workflow` gave it.
+    #[serde(default)]
+    pub(super) run: String,
+    #[serde(flatten)]
+    pub(super) coming_back: ComingBack,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

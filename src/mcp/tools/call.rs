@@ -4,10 +4,7 @@ use rmcp::{RoleServer, service::RequestContext};
 use serde_json::{Map, Value};
 use vigie_core::caller::{AgentCommand, AgentRefusal, AgentReply};
 
-use super::{
-    answer::{Answer, read},
-    runs,
-};
+use super::answer::{Answer, read};
 use crate::mcp::{Caller, shared::Shared};
 
 /// What every tool works with.
@@ -47,9 +44,11 @@ impl Call<'_> {
             "ask_human" => with!(|args| self.ask_human(args).await),
             "notify_human" => with!(|args| self.notify_human(args).await),
             "send_file" => with!(|args| self.send_file(args).await),
-            "list_workflows" => Ok(runs::list()),
-            "run_workflow" => with!(|args| Err(runs::run(&args))),
-            "get_run" | "wait_for_run" | "cancel_run" => with!(|args| Err(runs::about_one(&args))),
+            "list_workflows" => self.list_workflows().await,
+            "run_workflow" => with!(|args| self.run_workflow(args).await),
+            "get_run" => with!(|args| self.get_run(args).await),
+            "wait_for_run" => with!(|args| self.wait_for_run(args).await),
+            "cancel_run" => with!(|args| self.cancel_run(args).await),
             "read_transcript" => with!(|args| self.read_transcript(args).await),
             "usage" => self.usage().await,
             _ => return None,

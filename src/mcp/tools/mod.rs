@@ -16,5 +16,5 @@ mod words;
 pub(super) use answer::{Found, Refused};
 pub(super) use call::Call;
 pub(super) use catalog::{known, list, scope};
-pub(super) use shapes::{SessionShape, instant};
+pub(super) use shapes::{RunShape, SessionShape, instant};
 pub(super) use wait::shown;

@@ -1,22 +1,69 @@
-//! Workflows: there are none yet, and each tool says so in words an agent can act on.
+//! Tools about workflows: listed, begun, looked at, waited for, ended.
 
-use super::{
-    answer::{Found, Refused, answer},
-    args::{OneRun, RunWorkflow},
-    shapes::WorkflowsShape,
+use vigie_core::{
+    caller::{AgentCommand, AgentReply},
+    run::{Given, RunView, StartRun},
 };
 
-const NONE: &str =
-    "This Vigie has no workflows. Do the steps yourself, with start_session and wait_for_sessions.";
+use super::{
+    answer::{Answer, Refused, answer},
+    args::{OneRun, RunWorkflow, WaitForRun},
+    call::Call,
+    shapes::{DoneShape, RunShape, WorkflowShape, WorkflowsShape},
+    wait::Wait,
+    words,
+};
 
-pub(super) fn list() -> Found {
-    answer(&WorkflowsShape { workflows: Vec::new() }, NONE)
-}
+impl Call<'_> {
+    pub(super) async fn list_workflows(&self) -> Answer {
+        match self.ask(AgentCommand::Workflows).await? {
+            AgentReply::Workflows(views) => {
+                let workflows: Vec<_> = views.into_iter().map(WorkflowShape::from).collect();
+                let text = match workflows.as_slice() {
+                    [] => "There are no workflows.".into(),
+                    all => all.iter().map(words::workflow).collect::<Vec<_>>().join("\n"),
+                };
+                Ok(answer(&WorkflowsShape { workflows }, text))
+            }
+            other => Err(Refused::unexpected(&other)),
+        }
+    }
 
-pub(super) fn run(args: &RunWorkflow) -> Refused {
-    Refused::new(format!("There is no workflow `{}`. {NONE}", args.workflow))
-}
+    pub(super) async fn run_workflow(&self, args: RunWorkflow) -> Answer {
+        let RunWorkflow { workflow, params, project, key } = args;
+        let params = params.into_iter().map(|(name, value)| (name, Given::Json(value))).collect();
+        let start = StartRun { workflow, params, project, key };
+        let shape = RunShape::from(&self.run(AgentCommand::Run(start)).await?);
+        let text = format!("{} wait_for_run tells you when it is over.", words::run(&shape));
+        Ok(answer(&shape, text))
+    }
 
-pub(super) fn about_one(args: &OneRun) -> Refused {
-    Refused::new(format!("There is no run `{}`. {NONE}", args.run))
+    pub(super) async fn get_run(&self, args: OneRun) -> Answer {
+        let shape = RunShape::from(&self.run(AgentCommand::ShowRun { name: args.run }).await?);
+        let text = words::run(&shape);
+        Ok(answer(&shape, text))
+    }
+
+    pub(super) async fn cancel_run(&self, args: OneRun) -> Answer {
+        match self.ask(AgentCommand::CancelRun { name: args.run }).await? {
+            AgentReply::Done { words } => Ok(answer(&DoneShape { done: words.clone() }, words)),
+            other => Err(Refused::unexpected(&other)),
+        }
+    }
+
+    pub(super) async fn wait_for_run(&self, args: WaitForRun) -> Answer {
+        let WaitForRun { run, coming_back } = args;
+        let wait = Wait { tool: "wait_for_run", coming_back };
+        if wait.has_ticket() {
+            return self.come_back(wait).await;
+        }
+        self.wait(AgentCommand::WaitForRun { name: run }, wait).await
+    }
+
+    async fn run(&self, what: AgentCommand) -> Result<RunView, Refused> {
+        match self.ask(what).await? {
+            AgentReply::Run { run } => Ok(*run),
+            other => Err(Refused::unexpected(&other)),
+        }
+    }
 }

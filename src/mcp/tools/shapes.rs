@@ -1,6 +1,8 @@
 //! What each tool gives: the structured half of every answer. Kept apart from the core's own views,
 //! so that what programs have learned to read stays as it is.
 
+mod runs;
+
 use rmcp::schemars::{self, JsonSchema};
 use serde::Serialize;
 use vigie_core::{
@@ -15,6 +17,9 @@ use vigie_core::{
     session::{Ended, Life, Role, Spent},
     text::sealed,
 };
+
+pub(in crate::mcp) use runs::RunShape;
+pub(super) use runs::{ParamShape, RunState, StepShape, WorkflowShape, WorkflowsShape};
 
 /// When, as RFC 3339 has it, in UTC.
 pub(in crate::mcp) fn instant(at: Timestamp) -> String {
@@ -260,6 +265,9 @@ pub(super) struct TicketShape {
     /// The sessions that were waited for, as they are now.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) sessions: Vec<ToldShape>,
+    /// The run that was waited for, as it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) run: Option<Box<RunShape>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -270,7 +278,7 @@ pub(super) enum StandingName {
     Answered,
     /// Nobody will answer any more.
     Unanswered,
-    /// The sessions are done.
+    /// The sessions are done, the run is over.
     Done,
     Cancelled,
 }
@@ -284,16 +292,6 @@ pub(super) struct AnswerShape {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct DoneShape {
     pub(super) done: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct WorkflowsShape {
-    pub(super) workflows: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct RunShape {
-    pub(super) run: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -445,6 +443,7 @@ impl From<&TicketView> for TicketShape {
             why: None,
             answer: None,
             sessions: Vec::new(),
+            run: None,
         };
         match &view.standing {
             Standing::Waiting { words } => shape.why = Some(words.clone()),
@@ -452,9 +451,11 @@ impl From<&TicketView> for TicketShape {
                 shape.standing = StandingName::Answered;
                 let answers = match &answer.decision {
                     Decision::Answers { answers } => answers.clone(),
-                    Decision::Allow { .. } | Decision::Deny { .. } | Decision::Plan { .. } => {
-                        vec![answer.verdict.clone()]
-                    }
+                    Decision::Allow { .. }
+                    | Decision::Deny { .. }
+                    | Decision::Plan { .. }
+                    | Decision::Approve { .. }
+                    | Decision::SendBack { .. } => vec![answer.verdict.clone()],
                 };
                 shape.answer = Some(AnswerShape { answers, at: instant(answer.at) });
             }
@@ -467,7 +468,10 @@ impl From<&TicketView> for TicketShape {
                 let told = |view| ToldShape { session: SessionShape::from(view), answer: None };
                 shape.sessions = sessions.iter().map(told).collect();
             }
-            Standing::Run { .. } => shape.standing = StandingName::Done,
+            Standing::Run { run } => {
+                shape.standing = StandingName::Done;
+                shape.run = Some(Box::new(RunShape::from(&**run)));
+            }
             Standing::Cancelled => shape.standing = StandingName::Cancelled,
         }
         shape

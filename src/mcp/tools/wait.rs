@@ -144,7 +144,10 @@ pub(in crate::mcp) async fn shown(
         }
         StandingName::Unanswered => format!("There is no answer: {why}."),
         StandingName::Done => {
-            shape.sessions.iter().map(words::session).collect::<Vec<_>>().join("\n\n")
+            let sessions = shape.sessions.iter().map(words::session);
+            let parts: Vec<_> =
+                sessions.chain(shape.run.iter().map(|run| words::run(run))).collect();
+            parts.join("\n\n")
         }
         StandingName::Cancelled => "You gave up on this one.".into(),
     };

@@ -3,6 +3,7 @@
 mod desk;
 mod mail;
 mod people;
+mod runs;
 mod sessions;
 mod tokens;
 mod waiting;
@@ -53,6 +54,13 @@ pub(super) fn router() -> Router<App> {
         .route("/people/{bridge}/{id}", axum::routing::delete(people::unpair))
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{name}", axum::routing::delete(tokens::revoke))
+        .route("/workflows", get(runs::workflows))
+        .route("/workflows/check", post(runs::check))
+        .route("/runs", get(runs::list).post(runs::start))
+        .route("/runs/{name}", get(runs::show))
+        .route("/runs/{name}/cancel", post(runs::cancel))
+        .route("/runs/{name}/retry", post(runs::retry))
+        .route("/runs/{name}/steps/{step}/output", get(runs::output))
         .route("/down", post(desk::down))
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)
@@ -67,7 +75,8 @@ async fn status(
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<StatusShape>, Fault> {
     let status = read_status(&app, &caller).await?;
-    Ok(Json(StatusShape::new(about(&app), &status, app.outside.protections.to_vec())))
+    let runs = runs::read_open(&app, &caller).await?;
+    Ok(Json(StatusShape::new(about(&app), &status, &runs, app.outside.protections.to_vec())))
 }
 
 async fn daemon(State(app): State<App>) -> Json<DaemonShape> {

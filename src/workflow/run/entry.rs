@@ -59,11 +59,16 @@ pub enum What {
         step: StepPath,
         why: LeftOut,
     },
-    /// These run again, with everything inside of them, though they were over.
+    /// These run again, with everything inside of them, though they were over; a `foreach` around one
+    /// goes on with its round alone. An attempt of one that still runs is to be stopped; its end is
+    /// waited for, and changes nothing else.
     Reset {
         steps: Vec<StepPath>,
         by: String,
         why: String,
+        /// The approval that sent them back; `None`: a retry.
+        #[serde(default)]
+        from: Option<StepPath>,
     },
     /// No step begins any more but those marked `always`, and those that run are stopped.
     Stopping {

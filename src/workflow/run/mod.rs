@@ -1,8 +1,34 @@
 //! A run: a log, what it says so far, and what comes next. `(log, event) → entries` is pure; whoever
 //! owns the run writes the entries down, applies them, and then does what they say.
+//!
+//! The owner's part: write and apply what [`Run::next`] and the events give until `next` gives nothing;
+//! then carry out what began and still runs ([`Run::running`], [`Run::work`]), stop what is to be
+//! stopped ([`Run::to_stop`]), and come back at [`Run::deadline`]. After a restart it applies the log,
+//! and for each of [`Run::running`] finds the process, the gate or the run again, or tells
+//! [`Told::Gone`].
 
+mod again;
+mod apply;
+mod context;
+mod decide;
 mod entry;
+mod event;
+pub(crate) mod fence;
+mod fill;
 mod frozen;
+mod judge;
+mod limits;
+mod next;
+mod plan;
+mod progress;
+
+mod report;
+mod rounds;
+mod sleep;
+mod state;
+
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub use entry::{
@@ -10,22 +36,23 @@ pub use entry::{
     Stop, What,
 };
 pub use frozen::{Facts, Frozen, Source};
+pub use progress::{Line, Mark};
+
+pub use report::{Part, Report, Sum};
 pub use work::{
     ApprovalWork, CallWork, ClaudeWork, HttpWork, JavascriptWork, ShellWork, TurnWork, Work,
     WorkKind,
 };
 
-use std::sync::Arc;
+use std::{ops::Bound, sync::Arc};
 
-use crate::{
-    Timestamp,
-    value::{StepId, StepPath},
-};
+use crate::{Timestamp, language::Step, value::StepPath};
+use state::{Stand, State};
 
-/// One run in memory.
+/// One run in memory. A copy costs nothing until one of the two changes.
 #[derive(Clone, Debug)]
 pub struct Run {
-    frozen: Arc<Frozen>,
+    state: Arc<State>,
 }
 
 /// Where a step stands.
@@ -94,117 +121,140 @@ pub enum Told {
 
 impl Run {
     pub fn new(frozen: Arc<Frozen>) -> Self {
-        Self { frozen }
+        Self { state: apply::begin(frozen) }
     }
 
     pub fn frozen(&self) -> &Frozen {
-        &self.frozen
+        &self.state.frozen
     }
 
     /// Takes an entry over: the only way anything in here changes. An entry that does not fit (a log
     /// of an older Vigie) changes nothing.
-    pub fn apply(&mut self, _entry: &Entry) {
-        todo!()
+    pub fn apply(&mut self, entry: &Entry) {
+        apply::apply(&mut self.state, entry);
     }
 
-    /// What is to be written next. `room`: steps that may begin now, over all that run already. To be
-    /// called again after the entries are applied, until nothing comes.
-    pub fn next(&self, _room: usize, _now: Timestamp) -> Vec<Entry> {
-        todo!()
+    /// What is to be written next. `room`: steps that may begin now, over all that run already; how
+    /// many of one run may, is looked after in here. To be called again after the entries are applied,
+    /// until nothing comes.
+    pub fn next(&self, room: usize, now: Timestamp) -> Vec<Entry> {
+        next::next(&self.state, room, now)
     }
 
-    /// When `next` should be called at the latest, though nothing is told.
-    pub fn deadline(&self) -> Option<Timestamp> {
-        todo!()
+    /// When `next` should be called at the latest, though nothing is told and no room comes free.
+    pub fn deadline(&self, now: Timestamp) -> Option<Timestamp> {
+        // What is due already waits for something else than time.
+        let after = (Bound::Excluded((now, usize::MAX)), Bound::Unbounded);
+        let timer = self.state.timers.range(after).next().map(|(at, _)| *at);
+        timer.into_iter().chain(self.state.out_of_time()).min()
     }
 
-    /// Takes in what became of a step. What is late or told twice gives nothing.
-    pub fn told(
-        &self,
-        _step: &StepPath,
-        _attempt: u32,
-        _told: Told,
-        _now: Timestamp,
-    ) -> Vec<Entry> {
-        todo!()
+    /// What is to be done for the attempt that runs, or would begin; `Err`: why it cannot be filled
+    /// in, for which `next` has ended it already.
+    pub fn work(&self, step: &StepPath) -> Result<Work, String> {
+        let node = self.state.find(step).ok_or_else(|| format!("there is no step `{step}`"))?;
+        fill::work(&self.state, node)
     }
 
-    /// A person answered what a paused step waits for.
-    pub fn answered(
-        &self,
-        _step: &StepPath,
-        _attempt: u32,
-        _answer: AskAnswer,
-        _now: Timestamp,
-    ) -> Vec<Entry> {
-        todo!()
+    /// What an agent's step asked and was answered, where it runs on after that.
+    pub fn answer(&self, step: &StepPath) -> Option<(&Asks, &AskAnswer)> {
+        match &self.state.nodes[self.state.find(step)?].stand {
+            Stand::Running { answer: Some(answer), .. } => Some((&answer.0, &answer.1)),
+            Stand::Running { answer: None, .. }
+            | Stand::Waiting
+            | Stand::Pending(_)
+            | Stand::Ready
+            | Stand::Paused { .. }
+            | Stand::InDoubt { .. }
+            | Stand::Settled { .. }
+            | Stand::Backoff { .. }
+            | Stand::Over { .. }
+            | Stand::LeftOut(_) => None,
+        }
     }
 
-    /// A person says what became of a step in doubt.
-    pub fn settled(
-        &self,
-        _step: &StepPath,
-        _attempt: u32,
-        _how: Doubt,
-        _by: &str,
-        _now: Timestamp,
-    ) -> Vec<Entry> {
-        todo!()
-    }
-
-    /// A person sends an approval back: `to`, which stands beside it, and all that needs it run again.
-    pub fn sent_back(
-        &self,
-        _step: &StepPath,
-        _to: &StepId,
-        _by: &str,
-        _why: &str,
-        _now: Timestamp,
-    ) -> Vec<Entry> {
-        todo!()
-    }
-
-    pub fn stop(&self, _why: Stop, _by: Option<&str>, _now: Timestamp) -> Vec<Entry> {
-        todo!()
-    }
-
-    /// Runs what failed again, or that step and all that needs it, with the same params and outputs.
-    pub fn retry(
-        &self,
-        _from: Option<&str>,
-        _by: &str,
-        _now: Timestamp,
-    ) -> Result<Vec<Entry>, RetryError> {
-        todo!()
-    }
-
-    /// What is to be done for the attempt that runs; `Err`: why it cannot be filled in, for which
-    /// `next` has ended it already.
-    pub fn work(&self, _step: &StepPath) -> Result<Work, String> {
-        todo!()
+    /// What a step waits for a person for.
+    pub fn asks(&self, step: &StepPath) -> Option<&Asks> {
+        match &self.state.nodes[self.state.find(step)?].stand {
+            Stand::Paused { asks, .. } => Some(asks),
+            Stand::Waiting
+            | Stand::Pending(_)
+            | Stand::Ready
+            | Stand::Running { .. }
+            | Stand::InDoubt { .. }
+            | Stand::Settled { .. }
+            | Stand::Backoff { .. }
+            | Stand::Over { .. }
+            | Stand::LeftOut(_) => None,
+        }
     }
 
     pub fn state(&self) -> RunState {
-        todo!()
+        self.state.run
     }
 
-    pub fn step(&self, _step: &StepPath) -> Option<StepState> {
-        todo!()
+    /// Why it ended as it did; empty where it ended well or is not over.
+    pub fn why(&self) -> &str {
+        &self.state.why
+    }
+
+    pub fn step(&self, step: &StepPath) -> Option<StepState> {
+        Some(self.state.shown(self.state.find(step)?))
+    }
+
+    /// Every step there is by now, those of a round as soon as it began.
+    pub fn steps(&self) -> impl Iterator<Item = (StepPath, StepState)> {
+        let state = &self.state;
+        let nodes = (0..state.nodes.len()).filter(|node| state.is_there(*node));
+        nodes.map(|node| (state.path(node), state.shown(node)))
+    }
+
+    /// How the last attempt of a step that is over ended.
+    pub fn ended(&self, step: &StepPath) -> Option<&Ended> {
+        match &self.state.nodes[self.state.find(step)?].stand {
+            Stand::Over { ended, .. } => Some(ended),
+            Stand::Waiting
+            | Stand::Pending(_)
+            | Stand::Ready
+            | Stand::Running { .. }
+            | Stand::Paused { .. }
+            | Stand::InDoubt { .. }
+            | Stand::Settled { .. }
+            | Stand::Backoff { .. }
+            | Stand::LeftOut(_) => None,
+        }
+    }
+
+    /// The step as its workflow has it.
+    pub fn definition(&self, step: &StepPath) -> Option<&Step> {
+        Some(self.state.step(self.state.find(step)?))
     }
 
     /// The steps somebody has to carry out, or does: begun and not ended, and neither a sleep, a
-    /// condition nor a `foreach`.
+    /// condition nor a `foreach`. Attempts that a reset left behind are among them.
     pub fn running(&self) -> Vec<(StepPath, u32)> {
-        todo!()
+        let state = &self.state;
+        let now = state.outside.iter().filter_map(|node| Some((*node, state.running(*node)?)));
+        let all = now.chain(state.dropped.keys().copied());
+        all.map(|(node, attempt)| (state.path(node), attempt)).collect()
+    }
+
+    /// Those of [`Run::running`] that are to be stopped, and told of as cancelled when they are.
+    pub fn to_stop(&self) -> Vec<(StepPath, u32)> {
+        let state = &self.state;
+        let stopped = state.outside.iter().filter(|node| state.is_stopped(**node));
+        let stopped = stopped.filter_map(|node| Some((*node, state.running(*node)?)));
+        let all = stopped.chain(state.dropped.keys().copied());
+        all.map(|(node, attempt)| (state.path(node), attempt)).collect()
     }
 
     /// What its agents spent, all attempts.
     pub fn spent(&self) -> Spent {
-        todo!()
+        self.state.money.spent
     }
 
-    /// What it gives to whoever called it.
+    /// What it gives to whoever called it; null where it cannot be told, for which it failed.
     pub fn outputs(&self) -> serde_json::Value {
-        todo!()
+        fill::outputs(&self.state).unwrap_or_default()
     }
 }

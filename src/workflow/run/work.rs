@@ -16,6 +16,8 @@ pub struct Work {
     pub project: Option<String>,
     /// Relative to the project's folder; empty: that folder.
     pub cwd: String,
+    /// The session in whose folder it runs instead.
+    pub in_session: Option<String>,
     /// Only these are filled in; the machine's own come from whoever carries it out.
     pub env: Vec<(String, Sealed)>,
     pub timeout: Option<Duration>,

@@ -163,7 +163,7 @@ impl Work<'_> {
     }
 
     pub(super) fn way_to(&self, session: &Session) -> Way {
-        let asks = || self.state.open_gates_of(session.id).any(|g| g.asker == Asker::Request);
+        let asks = || self.state.open_gates_of(session.id).any(|g| g.is_by(Asker::Request));
         let over_budget = session.spawn.as_ref().is_some_and(|spawn| spawn.over_budget);
         if self.state.rules.without_mail.contains(&session.agent) {
             return Way::Waits(Until::Never);
@@ -217,6 +217,7 @@ impl Work<'_> {
             by: None,
             message: None,
             mails: mails.iter().map(|mail| mail.id).collect(),
+            of_step: None,
             state: PromptState::Queued,
         };
         for mail in mails {

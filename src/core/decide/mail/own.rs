@@ -66,14 +66,15 @@ impl Work<'_> {
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => answer,
             GateState::Open | GateState::Closed { .. } => return,
         };
-        let Some(session) = self.state.sessions.get(&gate.session) else { return };
+        let session = gate.session().and_then(|session| self.state.sessions.get(&session));
+        let Some(session) = session else { return };
         let from = match &answer.by {
             Some(human) => Sender::Human { human: human.clone() },
             None => Sender::Vigie,
         };
         self.post_mail(Draft {
             from,
-            to: Recipient::Session { session: gate.session, name: session.name.clone() },
+            to: Recipient::Session { session: session.id, name: session.name.clone() },
             text: answer_words(gate, answer),
             stirs: Stirred::default(),
             reply_to: None,
@@ -99,7 +100,7 @@ impl Work<'_> {
 fn answer_words(gate: &Gate, answer: &Answer) -> String {
     let questions = match &gate.ask {
         Asked::Questions { questions } => questions.as_slice(),
-        Asked::Permission { .. } | Asked::Plan { .. } => &[],
+        Asked::Permission { .. } | Asked::Plan { .. } | Asked::Approval(_) => &[],
     };
     match &answer.decision {
         Decision::Answers { answers } => {
@@ -112,6 +113,9 @@ fn answer_words(gate: &Gate, answer: &Answer) -> String {
             let reason = reason.as_deref().unwrap_or("it is not answered");
             format!("{}\nNo: {reason}", asked.join("\n"))
         }
-        Decision::Allow { .. } | Decision::Plan { .. } => answer.verdict.clone(),
+        Decision::Allow { .. }
+        | Decision::Plan { .. }
+        | Decision::Approve { .. }
+        | Decision::SendBack { .. } => answer.verdict.clone(),
     }
 }

@@ -1,42 +1,36 @@
-//! Runs of workflows: begun, carried on, stopped, shown.
+//! Runs of workflows: begun, carried on, stopped, shown. A run's log says what comes next; in here
+//! that is done, or handed to whoever does it, and what became of it is told to the run.
 
-use super::Work;
-use crate::{
-    caller::{AgentCommand, AgentRefusal, AgentReply, Principal},
-    command::{Command, Refusal, Reply},
-    id::HumanId,
-    run::{Catalog, Hook, StepTold},
-};
+mod agents;
+mod ask;
+mod call;
+mod carry;
+mod chat;
+mod end;
+mod fields;
+mod form;
+mod named;
+mod progress;
+mod start;
+mod triggers;
+mod turn;
+mod view;
 
-impl Work<'_> {
-    pub(super) fn catalog(&mut self, catalog: Catalog) {
-        todo!("{catalog:?}")
-    }
+use chrono::TimeDelta;
 
-    pub(super) fn hook(&mut self, hook: Hook) -> Result<Reply, Refusal> {
-        todo!("{hook:?}")
-    }
+pub(super) use agents::RunCall;
+pub use named::LookUp;
+pub(super) use turn::TurnEnd;
 
-    pub(super) fn step_told(&mut self, told: StepTold) {
-        todo!("{told:?}")
-    }
+/// Entries that one decision writes for runs; what is left goes on with the next, so that a large run
+/// never holds up what people say.
+const ENTRIES_AT_ONCE: usize = 2_000;
 
-    /// What a person asks for about runs.
-    pub(super) fn run_request(
-        &mut self,
-        by: &HumanId,
-        via: &str,
-        what: Command,
-    ) -> Result<Reply, Refusal> {
-        todo!("{by} {via} {what:?}")
-    }
+/// How deep workflows call each other.
+const DEEPEST_CALL: usize = 4;
 
-    /// What an agent asks for about runs.
-    pub(super) fn run_call(
-        &mut self,
-        caller: &Principal,
-        what: AgentCommand,
-    ) -> Result<AgentReply, AgentRefusal> {
-        todo!("{caller:?} {what:?}")
-    }
-}
+/// How long a step waits for a person where its workflow does not say.
+const PATIENCE: TimeDelta = TimeDelta::days(30);
+
+/// Longest key of a start, in bytes.
+const KEY: usize = 200;

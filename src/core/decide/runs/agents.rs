@@ -1,0 +1,210 @@
+//! What agents ask for about runs. They start, follow and end runs within their bounds; nothing in
+//! here answers what a run asks people.
+
+use chrono::TimeDelta;
+
+use crate::{
+    caller::{AgentRefusal, AgentReply, Principal, Standing, Ticket, Wanted},
+    command::Refusal,
+    decide::{About, Work, show},
+    id::RunId,
+    run::{KnownRun, RunLife, RunListing, RunView, StartRun, Starter},
+};
+
+const MINUTE: TimeDelta = TimeDelta::minutes(1);
+
+/// Waits for runs that one caller may have open; each is small, and whoever needs more lost count.
+const OPEN_WAITS: usize = 32;
+
+impl Work<'_> {
+    pub(in crate::decide) fn run_by_agent(
+        &mut self,
+        caller: &Principal,
+        start: &StartRun,
+    ) -> Result<AgentReply, AgentRefusal> {
+        if let Some(key) = &start.key {
+            // Another's keys are no business of the caller's.
+            let known = self.workflow_named(&start.workflow)?;
+            let first = self.state.runs.by_key(&known.name, key);
+            if let Some(run) = first.filter(|run| !self.is_run_of(caller, run)) {
+                let (key, run) = (key.clone(), run.row.name());
+                return Err(Refusal::OtherKey { key, run }.into());
+            }
+            if first.is_some() {
+                let starter = self.agent_starter(caller);
+                let id = self.start_run(start, starter, None)?;
+                return self.run_shown(id);
+            }
+        }
+        self.refuse_beyond_bounds(caller)?;
+        let id = self.start_run(start, self.agent_starter(caller), None)?;
+        self.state.runs.by_agents.push_back(self.now);
+        self.carry_runs();
+        self.run_shown(id)
+    }
+
+    fn agent_starter(&self, caller: &Principal) -> Starter {
+        Starter::Agent { principal: caller.clone(), depth: self.depth_of(caller) }
+    }
+
+    fn refuse_beyond_bounds(&mut self, caller: &Principal) -> Result<(), AgentRefusal> {
+        let bounds = self.state.rules.bounds.clone();
+        let now = self.now;
+        self.state.runs.by_agents.retain(|at| *at > now - MINUTE && *at <= now);
+        let depth = self.depth_of(caller);
+        let lately = self.state.runs.by_agents.len();
+        let (micro_usd, spent) = (bounds.tree_micro_usd, self.left_of(caller).micro_usd == 0);
+        let bound = |bound: &'static str, now: String, limit: String, holds: bool| {
+            (!holds).then_some((bound, now, limit))
+        };
+        let broken = [
+            bound("depth", depth.to_string(), bounds.depth.to_string(), depth < bounds.depth),
+            bound(
+                "runs that agents start within a minute",
+                lately.to_string(),
+                bounds.starts_a_minute.to_string(),
+                lately < bounds.starts_a_minute as usize,
+            ),
+            bound(
+                "money below your root within a day",
+                show::money(micro_usd),
+                show::money(micro_usd),
+                !spent,
+            ),
+        ];
+        match broken.into_iter().flatten().next() {
+            None => Ok(()),
+            Some((bound, now, limit)) => {
+                Err(AgentRefusal::Bound { bound, now, limit, chain: self.whole_chain(caller) })
+            }
+        }
+    }
+
+    /// Whether the caller, or something it started, started that run or the one above it.
+    fn is_run_of(&self, caller: &Principal, known: &KnownRun) -> bool {
+        match self.root_run(known.row.id).map(|row| &row.starter) {
+            Some(Starter::Agent { principal, .. }) => self.is_tree_of(principal, caller),
+            Some(
+                Starter::Human { .. } | Starter::Cron { .. } | Starter::Webhook | Starter::Run,
+            )
+            | None => false,
+        }
+    }
+
+    /// Any run of the caller's project, and whatever it started; a client sees all.
+    fn may_see(&self, caller: &Principal, known: &KnownRun) -> bool {
+        let in_project = match self.session_of(caller) {
+            Some(own) => known.row.project.as_ref() == Some(&own.project),
+            None => matches!(caller, Principal::Client { .. }),
+        };
+        in_project || self.is_run_of(caller, known)
+    }
+
+    fn run_seen(&self, caller: &Principal, name: &str) -> Result<RunId, AgentRefusal> {
+        let id = self.run_named(name)?;
+        let seen = self.state.runs.get(id).is_some_and(|known| self.may_see(caller, known));
+        if seen {
+            Ok(id)
+        } else {
+            Err(Refusal::NoRun { name: name.trim().into(), near: vec![] }.into())
+        }
+    }
+
+    fn runs_seen(&self, caller: &Principal) -> Vec<RunView> {
+        let mut runs = self.state.run_views(&RunListing::default(), self.now);
+        let seen =
+            |run: RunId| self.state.runs.get(run).is_some_and(|known| self.may_see(caller, known));
+        runs.retain(|view| seen(view.row.id));
+        runs
+    }
+
+    fn run_shown(&self, id: RunId) -> Result<AgentReply, AgentRefusal> {
+        let view = self.state.run_view(id, self.now);
+        let gone = || Refusal::NotRun("that run is not known any more".into());
+        Ok(AgentReply::Run { run: Box::new(view.ok_or_else(gone)?) })
+    }
+
+    /// What an agent asks for about runs.
+    pub(in crate::decide) fn run_call(
+        &mut self,
+        caller: &Principal,
+        what: RunCall,
+    ) -> Result<AgentReply, AgentRefusal> {
+        match what {
+            RunCall::Workflows => Ok(AgentReply::Workflows(self.state.workflow_views(self.now))),
+            RunCall::Runs => Ok(AgentReply::Runs { runs: self.runs_seen(caller) }),
+            RunCall::Run(start) => self.run_by_agent(caller, &start),
+            RunCall::Show { name } => {
+                let id = self.run_seen(caller, &name)?;
+                self.run_shown(id)
+            }
+            RunCall::Wait { name } => self.wait_for_run(caller, &name),
+            RunCall::Cancel { name } => {
+                let id = self.run_seen(caller, &name)?;
+                let own = self.state.runs.get(id).is_some_and(|run| self.is_run_of(caller, run));
+                if !own {
+                    return Err(AgentRefusal::NotYourRun { name });
+                }
+                let by = self.principal_name(caller);
+                let session = self.session_of(caller).map(|own| own.id);
+                let about = About { session, ..About::default() };
+                let words = self.cancel_run(id, about, &by)?;
+                self.carry_runs();
+                Ok(AgentReply::Done { words })
+            }
+        }
+    }
+
+    fn wait_for_run(&mut self, caller: &Principal, name: &str) -> Result<AgentReply, AgentRefusal> {
+        let run = self.run_seen(caller, name)?;
+        let what = Wanted::Run { run };
+        let own = |ticket: &&Ticket| ticket.by == *caller && ticket.over.is_none();
+        if let Some(same) = self.state.tickets.values().filter(own).find(|t| t.what == what) {
+            return self.look_at_ticket(caller, same.id);
+        }
+        let waits = |ticket: &&Ticket| matches!(ticket.what, Wanted::Run { .. });
+        let open = self.state.tickets.values().filter(own).filter(waits).count();
+        if open >= OPEN_WAITS {
+            return Err(AgentRefusal::TooMany { what: "waits", open });
+        }
+        let ticket = self.make_ticket(caller, what);
+        self.look_at_ticket(caller, ticket.id)
+    }
+
+    /// How a run stands for whoever waits for it.
+    pub(in crate::decide) fn standing_of_run(&self, id: RunId) -> Standing {
+        let Some(known) = self.state.runs.get(id) else {
+            return Standing::Unanswered {
+                why: "it was over long ago; look at it by its name".into(),
+            };
+        };
+        match &known.row.life {
+            RunLife::Over { .. } | RunLife::NotRun { .. } => {
+                match self.state.run_view(id, self.now) {
+                    Some(view) => Standing::Run { run: Box::new(view) },
+                    None => Standing::Unanswered { why: "it is not known any more".into() },
+                }
+            }
+            RunLife::Queued => {
+                Standing::Waiting { words: format!("{} waits for its turn", known.row.name()) }
+            }
+            RunLife::Running => {
+                let since = show::span(known.row.made, self.now);
+                let name = known.row.name();
+                let asks = self.state.runs.gates_of(id).len();
+                let waits = if asks > 0 { ", and waits for a person" } else { "" };
+                Standing::Waiting { words: format!("{name} runs since {since}{waits}") }
+            }
+        }
+    }
+}
+
+/// The calls that are about runs.
+pub(in crate::decide) enum RunCall {
+    Workflows,
+    Runs,
+    Run(StartRun),
+    Show { name: String },
+    Wait { name: String },
+    Cancel { name: String },
+}

@@ -1,0 +1,295 @@
+//! What steps ask people: an approval, a permission for an agent in them, and what became of one in
+//! doubt. They live over every restart and are answered by their code anywhere.
+
+use vigie_workflow::{
+    language::OnCrash,
+    run::{ApprovalWork, AskAnswer, Doubt, Ended, Outcome, Output, Told},
+    value::StepPath,
+};
+
+use super::PATIENCE;
+use crate::{
+    agent::{Asked, Choice, Decision, Question},
+    bridge::Fact,
+    decide::{Work, card, given::field_title},
+    gate::{Answer, Gate, GateState, StepWaits, Waits},
+    id::{GateId, HumanId, RunId},
+    run::Starter,
+    text,
+};
+
+/// What can have become of a step in doubt, in the order of the options.
+const BECAME: [(Doubt, &str, &str); 3] = [
+    (Doubt::Done, "It was done", "The run goes on after it, with nothing as its output"),
+    (Doubt::Again, "Run it again", "It may then have been done twice"),
+    (Doubt::Failed, "It failed", "The run goes on as after a failure"),
+];
+
+impl Work<'_> {
+    pub(super) fn ask_approval(
+        &mut self,
+        run: RunId,
+        step: &StepPath,
+        attempt: u32,
+        approval: ApprovalWork,
+    ) {
+        let timeout = approval.timeout.and_then(|t| chrono::TimeDelta::from_std(t).ok());
+        let (count, not_starter) = (approval.count as usize, approval.not_starter);
+        let until = self.now.checked_add_signed(timeout.unwrap_or(PATIENCE));
+        let until = until.unwrap_or(self.now + PATIENCE);
+        let verb = "asks for your approval";
+        let Some(gate) =
+            self.begin_step_gate(run, step, attempt, Asked::Approval(approval), verb, until)
+        else {
+            return;
+        };
+        let may = self.may_answer(&gate);
+        if may.len() < count.max(1) {
+            let who =
+                if may.is_empty() { "Nobody".into() } else { format!("Only {}", may.join(", ")) };
+            let needed = if count > 1 { format!(", and {count} have to") } else { String::new() };
+            let not = if not_starter { " (whoever started it may not)" } else { "" };
+            let warning = format!("{who} may approve this{needed}{not}.");
+            self.warn_on(gate.id, warning);
+        }
+        self.people_have(run, step.clone(), attempt, gate.id);
+    }
+
+    pub(super) fn ask_permission(&mut self, run: RunId, step: &StepPath, attempt: u32) {
+        let asks = self.state.runs.get(run).and_then(|known| known.run.asks(step)).cloned();
+        let Some(asks) = asks else { return };
+        let ask = Asked::Permission {
+            tool: asks.tool,
+            input: asks.input,
+            cwd: asks.cwd,
+            can_remember: false,
+        };
+        let until = self.now + PATIENCE;
+        self.begin_step_gate(run, step, attempt, ask, "", until);
+    }
+
+    /// Nobody knows how it ended: a person says, where its workflow does not.
+    pub(super) fn ask_in_doubt(&mut self, run: RunId, step: &StepPath, attempt: u32) {
+        let known = self.state.runs.get(run);
+        let definition = known.and_then(|known| known.run.definition(step));
+        if definition.is_none_or(|step| step.on_crash != OnCrash::Ask) {
+            return;
+        }
+        let option = |(_, label, about): &(Doubt, &str, &str)| Choice {
+            label: (*label).into(),
+            description: (*about).into(),
+        };
+        let question = Question {
+            text: format!("{step} had begun, and nobody knows how it ended. What became of it?"),
+            header: "doubt".into(),
+            options: BECAME.iter().map(option).collect(),
+            multiple: false,
+        };
+        let ask = Asked::Questions { questions: vec![question] };
+        let until = self.now + PATIENCE;
+        self.begin_step_gate(run, step, attempt, ask, "is in doubt", until);
+    }
+
+    fn begin_step_gate(
+        &mut self,
+        run: RunId,
+        step: &StepPath,
+        attempt: u32,
+        ask: Asked,
+        verb: &str,
+        until: crate::Timestamp,
+    ) -> Option<Gate> {
+        let known = self.state.runs.get(run)?;
+        let name = known.row.name();
+        let row = known.row.clone();
+        let mut shown = card::shown(&ask, "");
+        let verb = if verb.is_empty() { shown.title.clone() } else { verb.into() };
+        shown.title = format!("{name}, step {step}: {verb}");
+        let fact = |label: &str, value: String| Fact { label: label.into(), value };
+        shown.facts.push(fact("Run", format!("{name} of {}", row.workflow)));
+        shown.facts.push(fact("Started by", self.started_by(&row)));
+        let waits =
+            Waits::Step(StepWaits { of_run: run, run_name: name, step: step.clone(), attempt });
+        Some(self.begin_gate(waits, ask, shown, until))
+    }
+
+    fn warn_on(&mut self, gate: GateId, warning: String) {
+        let Some(mut gate) = self.state.gates.get(&gate).cloned() else { return };
+        gate.shown.warnings.push(warning);
+        self.put(crate::state::Row::Gate(gate.clone()));
+        self.update_cards(&gate);
+    }
+
+    pub(super) fn open_gate_of_step(
+        &self,
+        run: RunId,
+        step: &StepPath,
+        attempt: u32,
+    ) -> Option<GateId> {
+        let mut open = self.state.open_gates();
+        let is_its = |waits: &StepWaits| {
+            waits.of_run == run && waits.step == *step && waits.attempt == attempt
+        };
+        open.find(|gate| gate.step().is_some_and(is_its)).map(|gate| gate.id)
+    }
+
+    pub(super) fn close_gates_of_step(
+        &mut self,
+        run: RunId,
+        step: &StepPath,
+        attempt: Option<u32>,
+    ) {
+        for id in self.state.runs.gates_of(run) {
+            let is_its = |waits: &StepWaits| {
+                waits.step == *step && attempt.is_none_or(|attempt| waits.attempt == attempt)
+            };
+            let gate = self.state.gates.get(&id).filter(|gate| gate.step().is_some_and(is_its));
+            let Some(mut gate) = gate.cloned() else { continue };
+            let why = self.why_closed(run);
+            gate.state = GateState::Closed { why, at: self.now };
+            self.close_gate(&gate);
+        }
+    }
+
+    fn why_closed(&self, run: RunId) -> String {
+        use vigie_workflow::run::{Finish, RunState, Stop};
+        let state = self.state.runs.get(run).map(|known| known.run.state());
+        match state {
+            Some(RunState::Stopping(Stop::Cancelled) | RunState::Over(Finish::Cancelled)) => {
+                "The run was cancelled"
+            }
+            Some(RunState::Stopping(Stop::Replaced)) => "A newer run took its place",
+            Some(RunState::Stopping(Stop::TimedOut) | RunState::Over(Finish::TimedOut)) => {
+                "The run took too long"
+            }
+            Some(RunState::Stopping(Stop::OverBudget)) => "The run has spent what it may",
+            Some(
+                RunState::Running
+                | RunState::Over(Finish::Succeeded | Finish::Failed | Finish::Denied),
+            )
+            | None => "The run went on without it",
+        }
+        .into()
+    }
+
+    /// A person, or the time, decided: the run goes on with that.
+    pub(in crate::decide) fn step_answered(&mut self, gate: &Gate, answer: &Answer) {
+        let Some(waits) = gate.step().cloned() else { return };
+        let StepWaits { of_run: run, step, attempt, .. } = waits;
+        let by = answer.by.as_ref().map(|human| self.state.name_of(human));
+        match &gate.ask {
+            Asked::Approval(approval) => {
+                self.state.runs.end_work(run, &step);
+                self.approval_decided(run, &step, attempt, gate, approval, answer);
+            }
+            Asked::Permission { .. } => {
+                let (allow, words) = match &answer.decision {
+                    Decision::Allow { .. } => (true, None),
+                    Decision::Deny { reason } => (false, reason.clone()),
+                    Decision::Answers { .. }
+                    | Decision::Plan { .. }
+                    | Decision::Approve { .. }
+                    | Decision::SendBack { .. } => (false, None),
+                };
+                let Some(known) = self.state.runs.get(run) else { return };
+                let answer = AskAnswer { allow, words, by };
+                let entries = known.run.answered(&step, attempt, answer, self.now);
+                self.write_log(run, entries);
+            }
+            Asked::Questions { .. } => {
+                let chosen = match &answer.decision {
+                    Decision::Answers { answers } => answers.first().cloned(),
+                    Decision::Allow { .. }
+                    | Decision::Deny { .. }
+                    | Decision::Plan { .. }
+                    | Decision::Approve { .. }
+                    | Decision::SendBack { .. } => None,
+                };
+                let option = BECAME.iter().find(|(_, label, _)| Some(*label) == chosen.as_deref());
+                let how = option.map_or(Doubt::Failed, |(how, ..)| *how);
+                let by = by.unwrap_or_else(|| "the deadline".into());
+                self.settle_doubt(run, &step, attempt, how, &by);
+            }
+            Asked::Plan { .. } => {}
+        }
+    }
+
+    fn approval_decided(
+        &mut self,
+        run: RunId,
+        step: &StepPath,
+        attempt: u32,
+        gate: &Gate,
+        approval: &ApprovalWork,
+        answer: &Answer,
+    ) {
+        let people = match &answer.by {
+            Some(by) if !gate.yes.contains(by) => std::slice::from_ref(by),
+            Some(_) => gate.yes.as_slice(),
+            None => &[],
+        };
+        let names: Vec<_> = people.iter().map(|human| self.state.name_of(human)).collect();
+        let by = names.join(", ");
+        let answers = approval.form.iter().zip(&gate.picked);
+        let answers = answers.filter_map(|(field, picked)| {
+            Some((field.id.to_string(), serde_json::Value::from(picked.as_deref()?)))
+        });
+        let answers: serde_json::Map<_, _> = answers.collect();
+        let (outcome, words) = match &answer.decision {
+            _ if answer.by.is_none() => (Outcome::TimedOut, None),
+            Decision::SendBack { words } => {
+                let Some(to) = &approval.send_back else { return };
+                let Some(known) = self.state.runs.get(run) else { return };
+                let words = text::mask(words).text;
+                let entries = known.run.sent_back(step, to, &by, &words, self.now);
+                return self.write_log(run, entries);
+            }
+            Decision::Approve { words, .. } => (Outcome::Done, words.clone()),
+            Decision::Deny { reason } => {
+                let said = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                (Outcome::Denied { why: format!("{by} said no{said}") }, reason.clone())
+            }
+            Decision::Allow { .. } | Decision::Plan { .. } | Decision::Answers { .. } => {
+                (Outcome::Done, None)
+            }
+        };
+        let mut output = Output::default();
+        let mut give = |name: &str, value: serde_json::Value| {
+            output.values.insert(name.into(), value);
+        };
+        if !by.is_empty() {
+            give("by", by.into());
+        }
+        if let Some(words) = words {
+            give("words", words.into());
+        }
+        give("answers", answers.into());
+        let ended = Ended { output, ..Ended::of(outcome) };
+        self.tell_run(run, step, attempt, Told::Ended(ended));
+    }
+
+    /// The person who started that run, or the one that called it.
+    pub(in crate::decide) fn human_starter(&self, run: RunId) -> Option<HumanId> {
+        match &self.root_run(run)?.starter {
+            Starter::Human { human, .. } => Some(human.clone()),
+            Starter::Agent { .. } | Starter::Cron { .. } | Starter::Webhook | Starter::Run => None,
+        }
+    }
+
+    /// What the card shows of the form and of those who said yes.
+    pub(in crate::decide) fn approval_facts(&self, gate: &Gate) -> Vec<Fact> {
+        let Asked::Approval(approval) = &gate.ask else { return Vec::new() };
+        let picked = approval.form.iter().zip(&gate.picked).filter_map(|(field, picked)| {
+            let value = text::reveal(&text::mask(picked.as_deref()?).text).text.text;
+            Some(Fact { label: text::reveal(&field_title(field)).text.text, value })
+        });
+        let names: Vec<_> = gate.yes.iter().map(|human| self.state.name_of(human)).collect();
+        let yes = (approval.count > 1).then(|| {
+            let who =
+                if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+            let value = format!("{} of {}{who}", names.len(), approval.count);
+            Fact { label: "Said yes".into(), value }
+        });
+        picked.chain(yes).collect()
+    }
+}

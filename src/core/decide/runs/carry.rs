@@ -1,0 +1,435 @@
+//! The loop: what a run's log says comes next is written down, and then done.
+
+use serde_json::json;
+use vigie_workflow::{
+    language::Kind,
+    run::{Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
+    value::StepPath,
+};
+
+use super::ENTRIES_AT_ONCE;
+use crate::{
+    Timestamp,
+    decide::{About, Effect, Work},
+    id::{GateId, RunId},
+    run::{AtWork, Needs, RunLife, RunLogRow, StepHow, StepOrder, StepTold, With},
+    runs::HostLimits,
+    state::{Project, Row},
+};
+
+/// What an entry asks for once it is written.
+enum Act {
+    Begin {
+        step: StepPath,
+        attempt: u32,
+        how: Begin,
+    },
+    /// Whoever carried it out is done, or has to stop.
+    LetGo {
+        step: StepPath,
+        attempt: Option<u32>,
+    },
+    Ask {
+        step: StepPath,
+        attempt: u32,
+    },
+    Doubt {
+        step: StepPath,
+        attempt: u32,
+    },
+    StopSome,
+    Reopen,
+    Finish {
+        status: vigie_workflow::run::Finish,
+        why: String,
+    },
+}
+
+enum Begin {
+    Anew,
+    GoOn,
+}
+
+fn act(what: &What) -> Act {
+    match what {
+        What::Began { step, attempt } => {
+            Act::Begin { step: step.clone(), attempt: *attempt, how: Begin::Anew }
+        }
+        What::Answered { step, attempt, .. } => {
+            Act::Begin { step: step.clone(), attempt: *attempt, how: Begin::GoOn }
+        }
+        What::Paused { step, attempt, .. } => Act::Ask { step: step.clone(), attempt: *attempt },
+        What::InDoubt { step, attempt } => Act::Doubt { step: step.clone(), attempt: *attempt },
+        What::Ended { step, attempt, .. } | What::Settled { step, attempt, .. } => {
+            Act::LetGo { step: step.clone(), attempt: Some(*attempt) }
+        }
+        What::LeftOut { step, .. } => Act::LetGo { step: step.clone(), attempt: None },
+        What::Reset { .. } => Act::Reopen,
+        What::Stopping { .. } => Act::StopSome,
+        What::Finished { status, why } => Act::Finish { status: *status, why: why.clone() },
+    }
+}
+
+impl Work<'_> {
+    /// Something became of a step that the runner has.
+    pub(in crate::decide) fn step_told(&mut self, told: StepTold) {
+        let StepTold { run, step, attempt, told } = told;
+        let is_its = |work: &AtWork| {
+            work.attempt == attempt && matches!(work.with, With::Runner { .. } | With::Held { .. })
+        };
+        let known = self.state.runs.get(run);
+        if known.and_then(|known| known.at_work.get(&step)).is_some_and(is_its) {
+            self.state.runs.end_work(run, &step);
+        }
+        self.tell_run(run, &step, attempt, told);
+    }
+
+    pub(super) fn tell_run(&mut self, run: RunId, step: &StepPath, attempt: u32, told: Told) {
+        let Some(known) = self.state.runs.get(run) else { return };
+        let entries = known.run.told(step, attempt, told, self.now);
+        self.write_log(run, entries);
+    }
+
+    pub(super) fn tell_ended(
+        &mut self,
+        run: RunId,
+        step: &StepPath,
+        attempt: u32,
+        outcome: Outcome,
+    ) {
+        self.tell_run(run, step, attempt, Told::Ended(Ended::of(outcome)));
+    }
+
+    /// Writes entries down, then does what they ask for. The run goes on before this decision ends.
+    pub(super) fn write_log(&mut self, run: RunId, entries: Vec<Entry>) {
+        if entries.is_empty() {
+            return;
+        }
+        let Some(mut seq) = self.state.runs.get(run).map(|known| known.seq) else { return };
+        let mut acts = Vec::new();
+        for entry in entries {
+            acts.push(act(&entry.what));
+            seq += 1;
+            self.put(Row::RunLog(RunLogRow { run, seq, entry }));
+        }
+        self.state.runs.touch(run);
+        self.run_changed(run);
+        for act in acts {
+            self.act(run, act);
+        }
+    }
+
+    fn act(&mut self, run: RunId, act: Act) {
+        match act {
+            Act::Begin { step, attempt, how } => self.begin_step(run, step, attempt, how),
+            Act::LetGo { step, attempt } => self.let_go(run, &step, attempt),
+            Act::Ask { step, attempt } => self.ask_permission(run, &step, attempt),
+            Act::Doubt { step, attempt } => {
+                self.let_go(run, &step, Some(attempt));
+                self.ask_in_doubt(run, &step, attempt);
+            }
+            Act::StopSome => self.stop_what_is_to_stop(run),
+            Act::Reopen => {
+                self.reopen(run);
+                self.stop_what_is_to_stop(run);
+            }
+            Act::Finish { status, why } => self.finish_run(run, status, &why),
+        }
+    }
+
+    /// Goes on with every run that something happened to, as far as one decision may.
+    pub(in crate::decide) fn carry_runs(&mut self) {
+        let mut left = ENTRIES_AT_ONCE;
+        while left > 0
+            && let Some(run) = self.state.runs.next_touched()
+        {
+            self.carry(run, &mut left);
+        }
+        self.give_room();
+    }
+
+    fn carry(&mut self, id: RunId, left: &mut usize) {
+        self.time_out_steps(id);
+        let began = self.state.runs.get(id).map_or(0, |known| known.seq);
+        while let Some(known) = self.state.runs.get(id) {
+            let stops = matches!(known.run.state(), RunState::Stopping(_));
+            if !known.row.life.is_open() || (known.row.life == RunLife::Queued && !stops) {
+                break;
+            }
+            // Room on this machine is looked after where a step is handed to the runner.
+            let mut entries = known.run.next(usize::MAX, self.now);
+            entries.truncate(*left); // the rest comes again
+            if entries.is_empty() {
+                break;
+            }
+            *left = left.saturating_sub(entries.len());
+            self.write_log(id, entries);
+            if *left == 0 {
+                self.state.runs.touch(id);
+                break;
+            }
+        }
+        self.check_budget_above(id);
+        let Some(known) = self.state.runs.get(id) else { return };
+        let seq = known.seq;
+        if seq > began {
+            let detail = json!({ "run": id, "name": known.row.name(), "seq": seq });
+            self.journal("run_log", About::default(), detail);
+        }
+        self.keep_deadline(id);
+    }
+
+    pub(super) fn keep_deadline(&mut self, id: RunId) {
+        let Some(known) = self.state.runs.get(id) else { return };
+        let open = known.row.life.is_open() && known.row.life != RunLife::Queued;
+        let steps = known.at_work.values().filter_map(|work| work.until);
+        let at = known.run.deadline(self.now).into_iter().chain(steps).min().filter(|_| open);
+        self.state.runs.set_deadline(id, at);
+    }
+
+    /// Turns and called runs whose time is over: the runner looks after its own.
+    fn time_out_steps(&mut self, id: RunId) {
+        let Some(known) = self.state.runs.get(id) else { return };
+        let late =
+            known.at_work.iter().filter(|(_, work)| work.until.is_some_and(|at| at <= self.now));
+        let late: Vec<_> = late.map(|(step, work)| (step.clone(), work.attempt)).collect();
+        for (step, attempt) in late {
+            self.let_go(id, &step, Some(attempt));
+            self.tell_ended(id, &step, attempt, Outcome::TimedOut);
+        }
+    }
+
+    fn begin_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: Begin) {
+        let Some(known) = self.state.runs.get(run) else { return };
+        let kind = known.run.definition(&step).map(|step| &step.kind);
+        match kind {
+            // The run itself looks after these.
+            None | Some(Kind::Sleep(_) | Kind::Condition(_) | Kind::Foreach(_)) => return,
+            Some(
+                Kind::Shell(_)
+                | Kind::Claude(_)
+                | Kind::Http(_)
+                | Kind::Javascript(_)
+                | Kind::Approval(_)
+                | Kind::Call(_),
+            ) => {}
+        }
+        let how = match (how, known.run.answer(&step)) {
+            (Begin::GoOn, Some((asks, answer))) => {
+                StepHow::GoOn { asks: asks.clone(), answer: answer.clone() }
+            }
+            (Begin::Anew | Begin::GoOn, _) => StepHow::Begin,
+        };
+        self.hand_step(run, step, attempt, how);
+    }
+
+    /// Gives the attempt to whoever carries it out.
+    fn hand_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
+        let Some(known) = self.state.runs.get(run) else { return };
+        let running = known.run.step(&step);
+        let since = match running {
+            Some(StepState::Running { attempt: now, since }) if now == attempt => since,
+            // Something else in the same breath changed that.
+            Some(_) | None => return,
+        };
+        let work = match known.run.work(&step) {
+            Ok(work) => work,
+            Err(why) => return self.tell_ended(run, &step, attempt, Outcome::Failed { why }),
+        };
+        let until = work.timeout.and_then(|timeout| {
+            since.checked_add_signed(chrono::TimeDelta::from_std(timeout).ok()?)
+        });
+        match work.what {
+            WorkKind::Shell(_) | WorkKind::Http(_) | WorkKind::Javascript(_) => {
+                self.hold_step(run, step, attempt, how, Needs::Process);
+            }
+            WorkKind::Claude(_) => self.hold_step(run, step, attempt, how, Needs::Agent),
+            WorkKind::Turn(turn) => {
+                self.begin_step_turn(run, &step, attempt, &turn, work.project.as_deref(), until);
+            }
+            WorkKind::Approval(approval) => self.ask_approval(run, &step, attempt, approval),
+            WorkKind::Call(call) => {
+                self.call_workflow(run, &step, attempt, call, work.project, until);
+            }
+        }
+    }
+
+    /// It goes to the runner as soon as there is room on this machine.
+    fn hold_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow, needs: Needs) {
+        match self.project_of_step(run, &step) {
+            Ok(project) => {
+                let with = With::Held { project: project.name, needs, how: Box::new(how) };
+                self.state.runs.begin_work(run, step, AtWork { attempt, with, until: None });
+            }
+            Err(why) => self.tell_ended(run, &step, attempt, Outcome::Failed { why }),
+        }
+    }
+
+    /// The project a step runs in: its own, else the run's, else the first there is. Where it runs in
+    /// a session's folder, that is the folder.
+    fn project_of_step(&self, run: RunId, step: &StepPath) -> Result<Project, String> {
+        let known = self.state.runs.get(run).ok_or("its run is gone")?;
+        let work = known.run.work(step)?;
+        let own = known.row.project.as_ref().map(ToString::to_string);
+        let project = self.project(work.project.or(own).as_deref());
+        let project = project.map_err(|refusal| refusal.to_string())?;
+        let Some(name) = work.in_session else { return Ok(project) };
+        let session = self.state.session_named(name.trim());
+        let session = session.ok_or_else(|| format!("there is no session `{name}`"))?;
+        if session.project != project.name {
+            let (other, own) = (&session.project, &project.name);
+            return Err(format!("{name} works in {other}, and this step in {own}"));
+        }
+        Ok(Project { path: session.cwd.clone(), ..project })
+    }
+
+    fn give_room(&mut self) {
+        let rules = &self.state.rules.workflows;
+        let limits = HostLimits {
+            host: rules.host_steps,
+            project: rules.project_steps,
+            agents: rules.agents,
+        };
+        while let Some((run, step, attempt, how)) = self.state.runs.next_held(limits) {
+            self.order_step(run, step, attempt, how);
+        }
+    }
+
+    fn order_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
+        let Ok(project) = self.project_of_step(run, &step) else { return };
+        let Some(known) = self.state.runs.get(run) else { return };
+        let Ok(work) = known.run.work(&step) else { return };
+        let folder = match &work.in_session {
+            None => project.path,
+            Some(session) => match self.state.session_named(session) {
+                Some(session) => session.cwd.clone(),
+                None => {
+                    let why = format!("there is no session {session} whose folder it could run in");
+                    self.state.runs.end_work(run, &step);
+                    return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
+                }
+            },
+        };
+        let order = StepOrder {
+            run,
+            name: known.row.name(),
+            step,
+            attempt,
+            how,
+            work,
+            folder,
+            project: project.name,
+            workflow: known.row.workflow.clone(),
+        };
+        self.effect(Effect::Step(Box::new(order)));
+    }
+
+    /// Attempts that the run no longer wants. The runner tells when its own have ended, and a called
+    /// run when it has; with everything else it is over at once.
+    fn stop_what_is_to_stop(&mut self, run: RunId) {
+        let Some(known) = self.state.runs.get(run) else { return };
+        for (step, attempt) in known.run.to_stop() {
+            let known = self.state.runs.get(run);
+            let work = known.and_then(|known| known.at_work.get(&step)).cloned();
+            match work.filter(|work| work.attempt == attempt).map(|work| work.with) {
+                Some(With::Runner { .. }) => {
+                    self.effect(Effect::StopStep { run, step, attempt });
+                }
+                Some(With::Run { child }) => self.stop_called(child),
+                Some(With::Held { .. } | With::Session { .. } | With::People) | None => {
+                    self.let_go(run, &step, Some(attempt));
+                    self.tell_ended(run, &step, attempt, Outcome::Cancelled);
+                }
+            }
+        }
+    }
+
+    /// Whoever has that attempt does not go on with it, and its gates close. `None`: whichever it is.
+    fn let_go(&mut self, run: RunId, step: &StepPath, attempt: Option<u32>) {
+        self.close_gates_of_step(run, step, attempt);
+        let work = self.state.runs.get(run).and_then(|known| known.at_work.get(step)).cloned();
+        let Some(work) = work.filter(|work| attempt.is_none_or(|attempt| work.attempt == attempt))
+        else {
+            return;
+        };
+        self.state.runs.end_work(run, step);
+        match work.with {
+            With::Runner { .. } => {
+                let (step, attempt) = (step.clone(), work.attempt);
+                self.effect(Effect::StopStep { run, step, attempt });
+            }
+            With::Session { session } => self.drop_step_turn(run, step, work.attempt, session),
+            With::Run { child } => self.stop_called(child),
+            With::Held { .. } | With::People => {}
+        }
+    }
+
+    /// After a start: every attempt that was at work is found again, or what became of it is.
+    pub(in crate::decide) fn boot_runs(&mut self) {
+        self.state.runs.booted = Some(self.now);
+        // Gates are read before the runs they are for.
+        for gate in self.state.gates.values() {
+            self.state.runs.put_gate(gate);
+        }
+        let open: Vec<_> = self.state.runs.open().map(|known| known.row.id).collect();
+        for id in &open {
+            self.boot_run(*id);
+            self.state.runs.touch(*id);
+        }
+    }
+
+    fn boot_run(&mut self, id: RunId) {
+        let Some(known) = self.state.runs.get(id) else { return };
+        for (step, attempt) in known.run.running() {
+            let Some(known) = self.state.runs.get(id) else { return };
+            let how = match known.run.answer(&step) {
+                Some((asks, answer)) => {
+                    StepHow::GoOn { asks: asks.clone(), answer: answer.clone() }
+                }
+                None => StepHow::Adopt,
+            };
+            self.find_step(id, step, attempt, how);
+        }
+        self.stop_what_is_to_stop(id);
+    }
+
+    fn find_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
+        if let Some(gate) = self.open_gate_of_step(run, &step, attempt) {
+            return self.people_have(run, step, attempt, gate);
+        }
+        if self.finds_step_turn(run, &step, attempt) || self.finds_called(run, &step, attempt) {
+            return;
+        }
+        let is_turn = |work: &WorkKind| matches!(work, WorkKind::Turn(_));
+        let known = self.state.runs.get(run);
+        let work = known.and_then(|known| known.run.work(&step).ok());
+        if work.is_some_and(|work| is_turn(&work.what)) {
+            return self.tell_run(run, &step, attempt, Told::Gone);
+        }
+        self.hand_step(run, step, attempt, how);
+    }
+
+    pub(super) fn people_have(&mut self, run: RunId, step: StepPath, attempt: u32, _: GateId) {
+        let work = AtWork { attempt, with: With::People, until: None };
+        self.state.runs.begin_work(run, step, work);
+    }
+
+    /// A person says what became of a step in doubt.
+    pub(super) fn settle_doubt(
+        &mut self,
+        run: RunId,
+        step: &StepPath,
+        attempt: u32,
+        how: Doubt,
+        by: &str,
+    ) {
+        let Some(known) = self.state.runs.get(run) else { return };
+        let entries = known.run.settled(step, attempt, how, by, self.now);
+        self.write_log(run, entries);
+    }
+
+    pub(in crate::decide) fn wake_runs(&mut self) {
+        let now: Timestamp = self.now;
+        self.state.runs.wake_due(now);
+    }
+}

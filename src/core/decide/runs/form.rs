@@ -1,0 +1,328 @@
+//! A start of a run that a person fills in: one question after another in one message.
+
+use std::collections::BTreeMap;
+use vigie_workflow::language::{Param, ParamKind};
+
+use super::start::typed;
+use crate::{
+    bridge::{Action, Button, Level, Post, Weight},
+    command::Refusal,
+    decide::{Work, gates::Who, heard::Message, outbox::target_of, show},
+    delivery::{Rank, Shown},
+    id::{HeardId, HumanId, RunId},
+    run::{Given, StartRun, Starter},
+    runs::RunForm,
+    text::{self, Rich, Style},
+};
+
+/// Workflows that are offered as buttons; any other is written by its name.
+const OFFERED: usize = 12;
+
+/// Where a form stands.
+enum Next {
+    Choose,
+    Ask { at: usize, param: Param },
+    Confirm,
+}
+
+const GONE: &str = "That start is no longer known here. Write /run and its name again.";
+
+impl Work<'_> {
+    /// `/run` alone: what can be run.
+    pub(super) fn offer_workflows(&mut self, message: &Message) {
+        let ready = self.state.runs.catalog.all.values().filter(|known| known.source.is_some());
+        let offered: Vec<_> = ready.map(|known| known.name.clone()).take(OFFERED).collect();
+        let form = Self::new_form(message, String::new(), BTreeMap::new(), offered);
+        self.post_form(form);
+    }
+
+    /// `/run NAME k=v`: begins at once where nothing is left to ask.
+    pub(super) fn run_typed(
+        &mut self,
+        message: &Message,
+        workflow: &str,
+        given: BTreeMap<String, Given>,
+        project: Option<String>,
+    ) -> Result<Option<RunId>, Refusal> {
+        let known = self.workflow_named(workflow)?;
+        let missing = known.source.as_ref().is_some_and(|source| {
+            let asked = |param: &&Param| {
+                param.default.is_none() && !given.contains_key(param.name.as_str())
+            };
+            source.workflow.params.iter().any(|param| asked(&param))
+        });
+        if missing && project.is_none() {
+            let form = Self::new_form(message, known.name.clone(), given, Vec::new());
+            self.post_form(form);
+            return Ok(None);
+        }
+        let start = StartRun { workflow: known.name.clone(), params: given, project, key: None };
+        let starter = Starter::Human { human: message.human.clone(), via: message.via.clone() };
+        self.start_run(&start, starter, Some(message.place.clone())).map(Some)
+    }
+
+    fn new_form(
+        message: &Message,
+        workflow: String,
+        given: BTreeMap<String, Given>,
+        offered: Vec<String>,
+    ) -> RunForm {
+        RunForm {
+            id: message.heard,
+            human: message.human.clone(),
+            via: message.via.clone(),
+            place: message.place.clone(),
+            offered,
+            workflow,
+            given,
+            shown: None,
+        }
+    }
+
+    fn post_form(&mut self, mut form: RunForm) {
+        let post = self.form_post(&form, None);
+        if let Some(shown) = form.shown.clone() {
+            self.edit_all(&[shown], &post, Rank::Note);
+        } else {
+            let delivery = self.post_to_place(&form.place, None, post);
+            form.shown = Some(Shown { delivery, to: target_of(&form.place) });
+        }
+        self.state.runs.keep_form(form);
+    }
+
+    fn next_of(&self, form: &RunForm) -> Next {
+        if form.workflow.is_empty() {
+            return Next::Choose;
+        }
+        let known = self.state.runs.catalog.all.get(&form.workflow);
+        let source = known.and_then(|known| known.source.as_ref());
+        let params = source.map(|source| source.workflow.params.as_slice()).unwrap_or_default();
+        let open = params.iter().enumerate().find(|(_, param)| {
+            param.default.is_none() && !form.given.contains_key(param.name.as_str())
+        });
+        open.map_or(Next::Confirm, |(at, param)| Next::Ask { at, param: param.clone() })
+    }
+
+    fn form_post(&self, form: &RunForm, wrong: Option<&str>) -> Post {
+        let button = |label: String, weight, action| Button { label, detail: None, weight, action };
+        let drop = button("Leave it".into(), Weight::Plain, Action::DropRun { form: form.id });
+        let mut text = Rich::default();
+        if let Some(wrong) = wrong {
+            text.push(&format!("{}.\n", text::reveal(wrong).text.text), None);
+        }
+        let mut buttons = Vec::new();
+        match self.next_of(form) {
+            Next::Choose => {
+                self.list_workflows(&mut text);
+                buttons.extend(form.offered.iter().enumerate().map(|(option, name)| {
+                    let action = Action::FillIn { form: form.id, at: 0, option };
+                    button(name.clone(), Weight::Plain, action)
+                }));
+            }
+            Next::Ask { at, param } => {
+                let title = if param.title.is_empty() { param.name.as_str() } else { &param.title };
+                text.push(&form.workflow, Some(Style::Bold));
+                text.push(&format!(": {}?", text::reveal(title).text.text), None);
+                let choices = choices(&param);
+                if choices.is_empty() {
+                    text.push(" Reply to this with it.", None);
+                }
+                buttons.extend(choices.iter().enumerate().map(|(option, choice)| {
+                    let action = Action::FillIn { form: form.id, at, option };
+                    button(text::reveal(&worded(choice)).text.text, Weight::Plain, action)
+                }));
+            }
+            Next::Confirm => {
+                text.push(&form.workflow, Some(Style::Bold));
+                let given =
+                    form.given.iter().map(|(name, given)| format!("{name}={}", said(given)));
+                let given: Vec<_> = given.collect();
+                let with =
+                    if given.is_empty() { String::new() } else { format!(" {}", given.join(" ")) };
+                let masked = text::mask(&with).text;
+                text.push(&format!("{}: start it?", text::reveal(&masked).text.text), None);
+                buttons.push(button(
+                    "Start".into(),
+                    Weight::Go,
+                    Action::StartRun { form: form.id },
+                ));
+            }
+        }
+        buttons.push(drop);
+        show::note(Level::Note, text, buttons)
+    }
+
+    fn list_workflows(&self, text: &mut Rich) {
+        let all = &self.state.runs.catalog.all;
+        if all.is_empty() {
+            text.push(
+                "No workflow is known. `vigie workflow` at the desk says where they lie.",
+                None,
+            );
+        }
+        for known in all.values() {
+            text.push(&known.name, Some(Style::Code));
+            let title = known.source.as_ref().map(|source| source.workflow.title.as_str());
+            let about = match title {
+                None => " does not run: it has mistakes".into(),
+                Some("") => String::new(),
+                Some(title) => format!(" {}", text::reveal(title).text.text),
+            };
+            text.push(&format!("{about}\n"), None);
+        }
+        if !all.is_empty() {
+            text.push("Or write: /run NAME name=value", None);
+        }
+    }
+
+    /// A tap on one of the options; the words are for whoever tapped.
+    pub(in crate::decide) fn fill_in(&mut self, id: HeardId, at: usize, option: usize) -> String {
+        let Some(mut form) = self.state.runs.form(id).cloned() else { return GONE.into() };
+        let said = match self.next_of(&form) {
+            Next::Choose => {
+                let Some(name) = form.offered.get(option).cloned() else { return GONE.into() };
+                form.workflow.clone_from(&name);
+                form.offered.clear();
+                name
+            }
+            Next::Ask { at: open, param } if open == at => {
+                let Some(choice) = choices(&param).get(option).cloned() else {
+                    return GONE.into();
+                };
+                let said = worded(&choice);
+                form.given.insert(param.name.to_string(), Given::Json(choice));
+                said
+            }
+            Next::Ask { .. } | Next::Confirm => return "That was answered already.".into(),
+        };
+        self.post_form(form);
+        said
+    }
+
+    /// Words in reply to what a form asks. `false`: they are none.
+    pub(in crate::decide) fn fills_in(&mut self, message: &Message) -> bool {
+        let Some(reply_to) = &message.reply_to else { return false };
+        let is_it = |form: &&RunForm| {
+            let here =
+                form.place.bridge == message.place.bridge && form.place.chat == message.place.chat;
+            let shown = form.shown.as_ref().and_then(|s| self.state.messages.get(&s.delivery));
+            here && shown == Some(reply_to)
+        };
+        let Some(mut form) = self.state.runs.forms().find(is_it).cloned() else { return false };
+        let Next::Ask { param, .. } = self.next_of(&form) else { return false };
+        let name = param.name.to_string();
+        form.given.insert(name.clone(), Given::Text(message.text.trim().into()));
+        let known = self.state.runs.catalog.all.get(&form.workflow);
+        let source = known.and_then(|known| known.source.as_ref());
+        let mistakes = source.map(|source| typed(source, &form.given).err().unwrap_or_default());
+        let its = format!("`{name}`:");
+        let wrong = mistakes.unwrap_or_default().into_iter().find(|words| words.starts_with(&its));
+        if let Some(wrong) = wrong {
+            form.given.remove(&name);
+            let post = self.form_post(&form, Some(&wrong));
+            let shown = form.shown.clone();
+            self.edit_all(&shown.into_iter().collect::<Vec<_>>(), &post, Rank::Note);
+            let why = wrong;
+            self.mark(&message.receipt(vec![]), crate::bridge::Mark::NotTaken { why });
+        } else {
+            self.mark_done(&message.receipt(vec![]), "Noted.".into());
+            self.post_form(form);
+        }
+        true
+    }
+
+    pub(in crate::decide) fn start_form(
+        &mut self,
+        id: HeardId,
+        who: &Who,
+    ) -> Result<String, Refusal> {
+        let Some(form) = self.state.runs.form(id).cloned() else { return Ok(GONE.into()) };
+        let start = StartRun {
+            workflow: form.workflow.clone(),
+            params: form.given.clone(),
+            project: None,
+            key: None,
+        };
+        let starter = Starter::Human { human: who.human.clone(), via: who.via.clone() };
+        let run = self.start_run(&start, starter, Some(form.place.clone()))?;
+        let words = self.words_of_start(run);
+        self.close_form(id, &words);
+        Ok(words)
+    }
+
+    pub(super) fn words_of_start(&self, run: RunId) -> String {
+        use crate::run::RunLife;
+        let Some(known) = self.state.runs.get(run) else { return String::new() };
+        let name = known.row.name();
+        match &known.row.life {
+            RunLife::Queued => format!("{name} waits for its turn."),
+            RunLife::Running | RunLife::Over { .. } => format!("{name} starts."),
+            RunLife::NotRun { why, .. } => format!("{name} did not run: {why}."),
+        }
+    }
+
+    pub(in crate::decide) fn drop_form(&mut self, id: HeardId) -> String {
+        if self.state.runs.form(id).is_none() {
+            return GONE.into();
+        }
+        self.close_form(id, "Nothing was started.");
+        "Nothing was started.".into()
+    }
+
+    fn close_form(&mut self, id: HeardId, words: &str) {
+        let Some(form) = self.state.runs.drop_form(id) else { return };
+        let post = show::note(Level::Log, Rich::plain(words), vec![]);
+        let shown: Vec<_> = form.shown.into_iter().collect();
+        self.edit_all(&shown, &post, Rank::Note);
+    }
+
+    pub(in crate::decide) fn cancel_by_tap(
+        &mut self,
+        run: RunId,
+        who: &Who,
+    ) -> Result<String, Refusal> {
+        self.cancel_run_by(run, &who.human)
+    }
+
+    pub(in crate::decide) fn retry_by_tap(
+        &mut self,
+        run: RunId,
+        who: &Who,
+    ) -> Result<String, Refusal> {
+        let by: &HumanId = &who.human;
+        self.retry_run_by(run, None, by)
+    }
+}
+
+/// What a tap can give.
+fn choices(param: &Param) -> Vec<serde_json::Value> {
+    if !param.choices.is_empty() {
+        return param.choices.clone();
+    }
+    match param.kind {
+        ParamKind::Boolean => vec![true.into(), false.into()],
+        ParamKind::String { .. }
+        | ParamKind::Integer { .. }
+        | ParamKind::Number
+        | ParamKind::Json => Vec::new(),
+    }
+}
+
+fn worded(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::Bool(true) => "yes".into(),
+        serde_json::Value::Bool(false) => "no".into(),
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Null
+        | serde_json::Value::Number(_)
+        | serde_json::Value::Array(_)
+        | serde_json::Value::Object(_) => value.to_string(),
+    }
+}
+
+fn said(given: &Given) -> String {
+    match given {
+        Given::Text(text) => text.clone(),
+        Given::Json(value) => worded(value),
+    }
+}

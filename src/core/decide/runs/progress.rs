@@ -1,0 +1,211 @@
+//! What chats show of a run: one message each, changed as it goes on, and a word at its end.
+
+use chrono::TimeDelta;
+use vigie_workflow::run::{Finish, StepState};
+
+use super::view::outcome_words;
+use crate::{
+    Timestamp,
+    bridge::{Action, Body, Button, Level, Post, Progress, Weight},
+    decide::{Work, outbox::Draft, outbox::target_of, show},
+    delivery::{Outgoing, Rank, Shown, Target},
+    id::RunId,
+    run::{KnownRun, RunLife, RunRow},
+    state::Row,
+    text::{Rich, Style},
+};
+
+/// A run that is over sooner is shown by its end alone.
+const QUIET: TimeDelta = TimeDelta::seconds(2);
+
+/// Nobody reads quicker than this, and each version costs a message.
+const APART: TimeDelta = TimeDelta::seconds(1);
+
+/// Lines of the graph.
+const LINES: usize = 24;
+
+/// Steps of a run that did not end well, in the message about its end.
+const NAMED: usize = 5;
+
+impl Work<'_> {
+    /// Its progress is shown in a while, and that of the run above it.
+    pub(super) fn run_changed(&mut self, id: RunId) {
+        let Some(row) = self.root_run(id) else { return };
+        if row.life.is_open() {
+            let wait = if row.shown.is_empty() { QUIET } else { APART };
+            let (id, at) = (row.id, self.now + wait);
+            self.state.runs.shows.entry(id).or_insert(at);
+        }
+    }
+
+    pub(in crate::decide) fn show_runs(&mut self) {
+        let due = self.state.runs.shows.iter().filter(|(_, at)| **at <= self.now);
+        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.state.runs.shows.remove(&id);
+            self.show_run_progress(id, None);
+        }
+    }
+
+    fn show_run_progress(&mut self, id: RunId, ended: Option<String>) {
+        let Some(known) = self.state.runs.get(id) else { return };
+        if ended.is_some() && known.row.shown.is_empty() {
+            return;
+        }
+        let cancel = Button {
+            label: format!("Cancel {}", known.row.name()),
+            detail: None,
+            weight: Weight::Plain,
+            action: Action::CancelRun { run: id },
+        };
+        let mut lines = vec![head(known, self.now)];
+        lines.extend(progress_lines(known, self.now));
+        let buttons = if ended.is_some() { vec![] } else { vec![cancel] };
+        let mut row = known.row.clone();
+        let body = Body::Progress(Progress { lines, since: row.made, ended, buttons });
+        let post = Post { from: None, level: Level::Log, body };
+        if row.shown.is_empty() {
+            row.shown = self.post_to_places(&row, &post, Rank::Progress);
+            self.put(Row::Run(row));
+        } else {
+            self.change_progress(&row.shown, &post);
+        }
+    }
+
+    /// Where it was started from, or in every chat that hears of sessions.
+    fn places_of(&self, row: &RunRow) -> Vec<Target> {
+        match &row.place {
+            Some(place) => vec![target_of(place)],
+            None => self.state.hearing().iter().map(show::main_of).collect(),
+        }
+    }
+
+    fn post_to_places(&mut self, row: &RunRow, post: &Post, rank: Rank) -> Vec<Shown> {
+        let posts = self.places_of(row).into_iter().map(|to| {
+            let draft = Draft {
+                to: to.clone(),
+                what: Outgoing::Post { post: post.clone(), reply_to: None },
+                rank,
+                session: None,
+                newest: None,
+                not_before: None,
+            };
+            Shown { delivery: self.deliver(draft), to }
+        });
+        posts.collect()
+    }
+
+    /// What nobody in particular asked for, to all who hear of sessions.
+    pub(super) fn tell_everybody(&mut self, post: &Post) {
+        for chat in self.state.hearing() {
+            self.post_about(&chat, None, post.clone(), Rank::Final);
+        }
+    }
+
+    pub(super) fn show_run_over(&mut self, id: RunId) {
+        self.state.runs.shows.remove(&id);
+        let Some(known) = self.state.runs.get(id) else { return };
+        let RunLife::Over { status, why, .. } = known.row.life.clone() else { return };
+        if known.row.parent.is_some() {
+            return;
+        }
+        let row = known.row.clone();
+        let spent = known.run.spent().micro_usd;
+        let cost = if spent > 0 { format!(", {}", show::money(spent)) } else { String::new() };
+        let span = show::span(row.made, self.now);
+        let line = format!("{} {} after {span}{cost}", row.name(), finish_words(status));
+        let mut text = Rich::plain(line.clone());
+        if !why.is_empty() && status != Finish::Cancelled {
+            text.push(&format!(": {}", shown_words(&why)), None);
+        }
+        text.push(".", None);
+        for failed in failures(known).into_iter().take(NAMED) {
+            text.push(&format!("\n{failed}"), Some(Style::Quote));
+        }
+        let (level, buttons) = match status {
+            Finish::Succeeded => (Level::Note, vec![]),
+            Finish::Cancelled | Finish::Denied => (Level::Note, vec![retry_button(&row)]),
+            Finish::Failed | Finish::TimedOut => (Level::Ring, vec![retry_button(&row)]),
+        };
+        self.show_run_progress(id, Some(line));
+        let post = show::note(level, text, buttons);
+        self.post_to_places(&row, &post, Rank::Final);
+    }
+}
+
+fn retry_button(row: &RunRow) -> Button {
+    Button {
+        label: format!("Retry {}", row.name()),
+        detail: None,
+        weight: Weight::Plain,
+        action: Action::RetryRun { run: row.id },
+    }
+}
+
+fn shown_words(text: &str) -> String {
+    let masked = crate::text::mask(text).text;
+    crate::text::reveal(&masked).text.text
+}
+
+/// Steps that did not end well, a line each.
+fn failures(known: &KnownRun) -> Vec<String> {
+    use vigie_workflow::run::Outcome;
+    let failed = known.run.steps().filter_map(|(step, state)| {
+        let StepState::Ended { outcome, .. } = state else { return None };
+        let bad = match &outcome {
+            Outcome::Failed { .. } | Outcome::TimedOut => true,
+            Outcome::Done | Outcome::Denied { .. } | Outcome::Cancelled => false,
+        };
+        let (word, why) = outcome_words(&outcome);
+        bad.then(|| shown_words(&format!("{step} {}: {why}", word.replace('_', " "))))
+    });
+    failed.take(NAMED).collect()
+}
+
+pub(super) fn finish_words(status: Finish) -> &'static str {
+    match status {
+        Finish::Succeeded => "succeeded",
+        Finish::Failed => "failed",
+        Finish::Denied => "was denied",
+        Finish::Cancelled => "was cancelled",
+        Finish::TimedOut => "timed out",
+    }
+}
+
+/// `release-12 runs since 4 min`.
+pub(super) fn head(known: &KnownRun, now: Timestamp) -> String {
+    let row = &known.row;
+    let (name, age) = (row.name(), show::span(row.made, now));
+    match &row.life {
+        RunLife::Queued => format!("{name} waits for its turn since {age}"),
+        RunLife::Running => match known.run.state() {
+            vigie_workflow::run::RunState::Stopping(_) => format!("{name} is being stopped"),
+            vigie_workflow::run::RunState::Running | vigie_workflow::run::RunState::Over(_) => {
+                format!("{name} runs since {age}")
+            }
+        },
+        RunLife::Over { status, at, .. } => {
+            format!("{name} {} after {}", finish_words(*status), show::span(row.made, *at))
+        }
+        RunLife::NotRun { why, .. } => format!("{name} did not run: {why}"),
+    }
+}
+
+/// The graph as text, a line each.
+pub(super) fn progress_lines(known: &KnownRun, now: Timestamp) -> Vec<String> {
+    let line = |(step, state): (vigie_workflow::value::StepPath, StepState)| {
+        let (mark, words) = match state {
+            StepState::Waiting | StepState::Ready => ("○", String::new()),
+            StepState::Running { since, .. } => ("▶", show::span(since, now)),
+            StepState::Paused { since, .. } => ("◆", show::span(since, now)),
+            StepState::InDoubt { .. } => ("?", String::new()),
+            StepState::Backoff { until, .. } => ("↻", until.format("%H:%M:%S UTC").to_string()),
+            StepState::Ended { outcome, .. } => {
+                let (word, _) = outcome_words(&outcome);
+                (if word == "done" { "✓" } else { "✗" }, word.into())
+            }
+            StepState::LeftOut { .. } => ("–", String::new()),
+        };
+        format!("{mark} {step} {words}").trim_end().to_owned()
+    };
+    known.run.steps().map(line).take(LINES).collect()
+}

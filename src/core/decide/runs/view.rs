@@ -1,0 +1,241 @@
+//! Runs and workflows as lists and pages show them.
+
+use chrono::TimeDelta;
+use vigie_workflow::run::{Outcome, Report, StepState, Sum};
+
+use super::{
+    progress::progress_lines,
+    start::errors_of,
+    triggers::{has_triggers, next_fire, schedules},
+};
+use crate::{
+    Timestamp,
+    decide::show,
+    id::{GateCode, RunId},
+    run::{Known, KnownRun, RunListing, RunRow, RunView, Starter, StepView, With, WorkflowView},
+    runs::{Runs, short_name},
+    state::State,
+    text,
+};
+
+/// Runs in a list.
+const LISTED: usize = 100;
+
+/// Fire times that are shown.
+const FIRES: usize = 5;
+
+/// Steps of a run that are shown one by one; the graph says the rest.
+const STEPS: usize = 2_000;
+
+/// Longest text of a step in a view, in bytes: the log has the rest.
+const STEP_TEXT: usize = 16 * 1024;
+
+impl State {
+    /// Who or what started it, as people call it.
+    pub(in crate::decide) fn started_by(&self, row: &RunRow) -> String {
+        match &row.starter {
+            Starter::Human { human, .. } => self.name_of(human),
+            Starter::Agent { principal, .. } => self.principal_name(principal),
+            Starter::Cron { .. } => "its schedule".into(),
+            Starter::Webhook => "its webhook".into(),
+            Starter::Run => {
+                let above = row.parent.as_ref().and_then(|parent| self.runs.get(parent.run));
+                above.map_or_else(|| "a run".into(), |above| above.row.name())
+            }
+        }
+    }
+
+    pub fn run_view(&self, id: RunId, now: Timestamp) -> Option<RunView> {
+        let known = self.runs.get(id)?;
+        let steps =
+            known.run.steps().take(STEPS).map(|(step, state)| step_view(known, &step, &state));
+        Some(RunView { steps: steps.collect(), ..self.run_in_list(known, now) })
+    }
+
+    /// Without its steps.
+    fn run_in_list(&self, known: &KnownRun, now: Timestamp) -> RunView {
+        let params = known.run.frozen().params.iter();
+        let params = params.map(|(name, value)| (name.to_string(), value.clone())).collect();
+        let open_gates = self.runs.gates_of(known.row.id).into_iter();
+        let open_gates: Vec<GateCode> = open_gates
+            .filter_map(|gate| self.gates.get(&gate))
+            .map(|gate| gate.code.clone())
+            .collect();
+        RunView {
+            row: known.row.clone(),
+            name: known.row.name(),
+            started_by: self.started_by(&known.row),
+            params,
+            steps: Vec::new(),
+            progress: progress_lines(known, now),
+            spent: known.run.spent(),
+            outputs: known.run.outputs(),
+            open_gates,
+            report: report_lines(&known.run.report()),
+        }
+    }
+
+    pub fn run_views(&self, listing: &RunListing, now: Timestamp) -> Vec<RunView> {
+        let wanted = |known: &&KnownRun| {
+            let workflow = &known.row.workflow;
+            let named = listing.workflow.as_deref().is_none_or(|name| {
+                workflow.eq_ignore_ascii_case(name)
+                    || short_name(workflow).eq_ignore_ascii_case(name)
+            });
+            named && (known.row.life.is_open() || !listing.open_only)
+        };
+        let runs = self.runs.all().rev().filter(wanted).take(LISTED);
+        runs.map(|known| self.run_in_list(known, now)).collect()
+    }
+
+    pub fn workflow_views(&self, now: Timestamp) -> Vec<WorkflowView> {
+        let all = self.runs.catalog.all.values();
+        all.map(|known| workflow_view(known, &self.runs, now)).collect()
+    }
+}
+
+impl crate::decide::Work<'_> {
+    pub(super) fn started_by(&self, row: &RunRow) -> String {
+        self.state.started_by(row)
+    }
+}
+
+fn workflow_view(known: &Known, runs: &Runs, now: Timestamp) -> WorkflowView {
+    let workflow = known.source.as_ref().map(|source| &source.workflow);
+    let schedules = schedules(known);
+    let mut next = Vec::new();
+    let mut at = now;
+    while next.len() < FIRES
+        && let Some(fire) = next_fire(&schedules, at)
+    {
+        next.push(fire);
+        at = fire;
+    }
+    WorkflowView {
+        name: known.name.clone(),
+        title: workflow.map(|workflow| workflow.title.clone()).unwrap_or_default(),
+        description: workflow.map(|workflow| workflow.description.clone()).unwrap_or_default(),
+        file: known.file.clone(),
+        params: workflow.map(|workflow| workflow.params.clone()).unwrap_or_default(),
+        next,
+        timezone: workflow
+            .and_then(|workflow| workflow.on.timezone.clone())
+            .unwrap_or_else(|| "UTC".into()),
+        errors: errors_of(known),
+        cost: cost_of(&known.name, runs),
+        triggers: has_triggers(known),
+    }
+}
+
+/// What its runs that are over cost: least, median, most.
+fn cost_of(workflow: &str, runs: &Runs) -> Option<[u64; 3]> {
+    let over = runs.all().filter(|known| {
+        known.row.workflow == workflow && matches!(known.row.life, crate::run::RunLife::Over { .. })
+    });
+    let mut costs: Vec<_> = over.map(|known| known.run.spent().micro_usd).collect();
+    costs.sort_unstable();
+    Some([*costs.first()?, costs[costs.len() / 2], *costs.last()?])
+}
+
+fn step_view(
+    known: &KnownRun,
+    step: &vigie_workflow::value::StepPath,
+    state: &StepState,
+) -> StepView {
+    let held = known.at_work.get(step).is_some_and(|work| matches!(work.with, With::Held { .. }));
+    let (word, words, attempt, since) = match state {
+        StepState::Waiting => ("waiting", String::new(), 0, None),
+        StepState::Ready => ("ready", String::new(), 0, None),
+        StepState::Running { attempt, since } if held => {
+            ("running", "waits for room on this machine".into(), *attempt, Some(*since))
+        }
+        StepState::Running { attempt, since } => ("running", String::new(), *attempt, Some(*since)),
+        StepState::Paused { attempt, since } => {
+            ("paused", "waits for a person".into(), *attempt, Some(*since))
+        }
+        StepState::InDoubt { attempt } => {
+            ("in_doubt", "nobody knows how it ended".into(), *attempt, None)
+        }
+        StepState::Backoff { attempt, until } => {
+            let words = format!("tried again at {}", until.format("%H:%M:%S UTC"));
+            ("backoff", words, *attempt, None)
+        }
+        StepState::Ended { attempt, at, outcome } => {
+            let (word, words) = outcome_words(outcome);
+            (word, words, *attempt, Some(*at))
+        }
+        StepState::LeftOut { why } => ("left_out", left_out_words(why), 0, None),
+    };
+    let ended = known.run.ended(step);
+    let output = ended.map(|ended| &ended.output);
+    let mut text = output.map(|output| text::mask(&output.text).text).unwrap_or_default();
+    if text.len() > STEP_TEXT {
+        let end = (0..=STEP_TEXT).rev().find(|at| text.is_char_boundary(*at));
+        text.truncate(end.unwrap_or(0));
+    }
+    StepView {
+        step: step.to_string(),
+        kind: known.run.definition(step).map_or("", |step| kind_word(&step.kind)).into(),
+        state: word.into(),
+        words,
+        attempt,
+        since,
+        text,
+        file: output.and_then(|output| output.cut.as_ref()).map(|cut| cut.file.clone()),
+    }
+}
+
+fn kind_word(kind: &vigie_workflow::language::Kind) -> &'static str {
+    use vigie_workflow::language::Kind;
+    match kind {
+        Kind::Shell(_) => "shell",
+        Kind::Claude(_) => "claude",
+        Kind::Http(_) => "http",
+        Kind::Javascript(_) => "javascript",
+        Kind::Sleep(_) => "sleep",
+        Kind::Condition(_) => "condition",
+        Kind::Approval(_) => "approval",
+        Kind::Call(_) => "workflow",
+        Kind::Foreach(_) => "foreach",
+    }
+}
+
+pub(super) fn outcome_words(outcome: &Outcome) -> (&'static str, String) {
+    match outcome {
+        Outcome::Done => ("done", String::new()),
+        Outcome::Failed { why } => ("failed", why.clone()),
+        Outcome::Denied { why } => ("denied", why.clone()),
+        Outcome::TimedOut => ("timed_out", "it took longer than it may".into()),
+        Outcome::Cancelled => ("cancelled", String::new()),
+    }
+}
+
+pub(super) fn left_out_words(why: &vigie_workflow::run::LeftOut) -> String {
+    use vigie_workflow::run::LeftOut;
+    match why {
+        LeftOut::If => "its `if` is false".into(),
+        LeftOut::Condition { of } => format!("`{of}` is false"),
+        LeftOut::Failed { of } => format!("`{of}` failed"),
+        LeftOut::Stopped => "the run was stopped before".into(),
+    }
+}
+
+/// Cost and time of its agents, a line each; none where no agent worked in it.
+fn report_lines(report: &Report) -> Vec<String> {
+    if report.parts.is_empty() {
+        return Vec::new();
+    }
+    let line = |what: &str, sum: &Sum| {
+        let tokens = sum.spent.input_tokens + sum.spent.output_tokens;
+        let then = Timestamp::UNIX_EPOCH;
+        let wall = TimeDelta::milliseconds(i64::try_from(sum.wall_ms).unwrap_or(i64::MAX));
+        let span = then.checked_add_signed(wall).map(|at| show::span(then, at));
+        format!(
+            "{what}: {} steps, {}, {tokens} tokens, {}",
+            sum.steps,
+            show::money(sum.spent.micro_usd),
+            span.unwrap_or_default()
+        )
+    };
+    vec![line("delegated", &report.delegated), line("inline", &report.inline)]
+}
