@@ -121,11 +121,7 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
-<<<<<<< HEAD
-      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord, secret.
-=======
       Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord, workflows, secret.
->>>>>>> main
     "#);
 }
 
@@ -556,7 +552,6 @@ fn a_lord_that_cannot_be_is_said_and_names_are_checked_while_it_is_off() {
 }
 
 #[test]
-<<<<<<< HEAD
 fn secrets_have_one_place_and_say_who_may_use_them() {
     let config = read(
         r#"
@@ -596,7 +591,10 @@ fn secrets_have_one_place_and_say_who_may_use_them() {
       | name = "é"
       |        ^^^
       Use letters, digits, `_` and `-`, a letter first, such as DEPLOY_TOKEN.
-=======
+    "#);
+}
+
+#[test]
 fn only_projects_that_are_there_are_armed_and_bounds_of_steps_are_numbers() {
     let config = read(
         "[[project]]\nname = \"quay\"\npath = \"/srv/quay\"\n\n[workflows]\ntriggers = [\"quay\"]\nhost_steps = 4\n",
@@ -613,6 +611,5 @@ fn only_projects_that_are_there_are_armed_and_bounds_of_steps_are_numbers() {
       | open_runs = 0
       |             ^
       A whole number from 1 to 10000.
->>>>>>> main
     "#);
 }
