@@ -254,8 +254,8 @@ impl Yard {
         let all = each_process(|process| {
             let line = command_line(process);
             let ours = line.starts_with("vigie step ") && line.contains(&data);
-            let maps = fs::read_to_string(process.join("smaps_rollup")).ok().filter(|_| ours)?;
-            let own = maps.lines().find(|line| line.starts_with("Anonymous:"))?;
+            let status = fs::read_to_string(process.join("status")).ok().filter(|_| ours)?;
+            let own = status.lines().find(|line| line.starts_with("RssAnon:"))?;
             Some(own.split_whitespace().nth(1)?.parse::<usize>().ok()? << 10)
         });
         all.into_iter().max().unwrap_or_default()
