@@ -66,8 +66,10 @@ impl Yard {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("token");
         fs::write(&file, format!("{value}\n")).unwrap();
-        let more =
-            format!("[[secret]]\nname = \"TOKEN\"\nfile = {file:?}\nworkflows = [\"release\"]\n");
+        let more = format!(
+            "[[secret]]\nname = \"TOKEN\"\nfile = \"{}\"\nworkflows = [\"release\"]\n",
+            file.display(),
+        );
         Self::at(Arc::new(home), &more).await
     }
 
