@@ -3,10 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod support {
+    pub(crate) mod claude;
     pub(crate) mod confinement;
+    pub(crate) mod home;
+    pub(crate) mod phone;
     pub(crate) mod steps;
 }
 
+use scripted_model::Model;
 use serde_json::json;
 use std::{
     fs,
@@ -14,10 +18,14 @@ use std::{
     process::Command,
     time::{Duration, Instant},
 };
-use support::steps::{Yard, done, failed, shell, text};
+use support::{
+    claude,
+    steps::{Yard, adopted, done, failed, shell, text, work},
+};
+use vigie_core::run::{StepHow, StepOrder};
 use vigie_workflow::{
     language::OutputForm,
-    run::{Outcome, Told, WorkKind},
+    run::{AskAnswer, ClaudeWork, HttpWork, JavascriptWork, Outcome, Told, WorkKind},
     value::{Piece, Sealed},
 };
 
@@ -113,9 +121,8 @@ async fn what_is_stopped_before_it_began_never_begins() {
     let order = yard.order(shell("touch began"));
     yard.runner.carry_out(order.clone());
     yard.runner.stop(order.run, order.step.clone(), order.attempt);
-    let ended = yard.ended().await;
-    let began = yard.project().join("began").exists();
-    assert!(ended.outcome == Outcome::Cancelled && !began || began, "{ended:?}");
+    assert_eq!(yard.ended().await.outcome, Outcome::Cancelled);
+    assert!(!yard.project().join("began").exists());
 }
 
 #[tokio::test]
@@ -195,8 +202,8 @@ async fn an_order_that_comes_twice_is_carried_out_once() {
     let first = yard.ended().await;
     yard.runner.carry_out(order.clone());
     assert_eq!(yard.ended().await, first);
-    let again = Yard::beside(&yard).await;
-    again.runner.carry_out(yard.adopt(order));
+    let again = Yard::beside(&yard);
+    again.runner.carry_out(adopted(order));
     assert_eq!(again.ended().await, first);
     assert_eq!(fs::read_to_string(yard.project().join("runs")).unwrap(), "run\n");
 }
@@ -209,13 +216,13 @@ async fn a_step_outlives_the_daemon_that_began_it() {
     yard.runner.carry_out(order.clone());
     yard.prints(&order, "up").await;
     yard.leave().await;
-    let next = Yard::beside(&yard).await;
-    next.runner.carry_out(yard.adopt(order.clone()));
+    let next = Yard::beside(&yard);
+    next.runner.carry_out(adopted(order.clone()));
     fs::write(yard.project().join("go"), "").unwrap();
     assert_eq!(text(next.ended().await), "up\nover");
     // One that comes when it is over reads the same.
-    let last = Yard::beside(&yard).await;
-    last.runner.carry_out(yard.adopt(order));
+    let last = Yard::beside(&yard);
+    last.runner.carry_out(adopted(order));
     assert_eq!(text(last.ended().await), "up\nover");
     assert_eq!(fs::read_to_string(yard.project().join("runs")).unwrap(), "run\n");
 }
@@ -227,8 +234,8 @@ async fn a_step_of_a_dead_daemon_can_be_stopped() {
     yard.runner.carry_out(order.clone());
     yard.prints(&order, "up").await;
     yard.leave().await;
-    let next = Yard::beside(&yard).await;
-    next.runner.carry_out(yard.adopt(order.clone()));
+    let next = Yard::beside(&yard);
+    next.runner.carry_out(adopted(order.clone()));
     next.runner.stop(order.run, order.step, order.attempt);
     assert_eq!(next.ended().await.outcome, Outcome::Cancelled);
     assert_eq!(yard.processes().await, Vec::<String>::new());
@@ -239,15 +246,15 @@ async fn what_never_began_is_begun_by_whoever_adopts_it() {
     let yard = Yard::new().await;
     let order = yard.order(shell("echo here"));
     // Where a daemon died: before the folder, after it, and while its process waited for its task.
-    yard.runner.carry_out(yard.adopt(order.clone()));
+    yard.runner.carry_out(adopted(order.clone()));
     assert_eq!(text(yard.ended().await), "here");
     let second = yard.order(shell("echo here"));
     yard.make_folder(&second);
-    yard.runner.carry_out(yard.adopt(second));
+    yard.runner.carry_out(adopted(second));
     assert_eq!(text(yard.ended().await), "here");
     let third = yard.order(shell("echo here"));
     let mut waiting = yard.start_by_hand(&third);
-    yard.runner.carry_out(yard.adopt(third));
+    yard.runner.carry_out(adopted(third));
     drop(waiting.stdin.take());
     waiting.wait().unwrap();
     assert_eq!(text(yard.ended().await), "here");
@@ -262,8 +269,8 @@ async fn a_step_whose_process_was_killed_is_in_doubt_and_leaves_nothing_running(
     yard.kill(&order);
     assert_eq!(yard.told().await, Told::Gone);
     assert_eq!(yard.processes().await, Vec::<String>::new());
-    let next = Yard::beside(&yard).await;
-    next.runner.carry_out(yard.adopt(order));
+    let next = Yard::beside(&yard);
+    next.runner.carry_out(adopted(order));
     assert_eq!(next.told().await, Told::Gone, "and stays so");
 }
 
@@ -391,7 +398,9 @@ async fn many_steps_leave_nothing_behind() {
     let yard = Yard::new().await;
     for _ in 0..30 {
         let orders: Vec<_> = (0..10).map(|_| yard.order(shell("(true &) ; true"))).collect();
-        orders.iter().for_each(|order| yard.runner.carry_out(order.clone()));
+        for order in &orders {
+            yard.runner.carry_out(order.clone());
+        }
         for _ in &orders {
             assert_eq!(yard.ended().await.outcome, Outcome::Done);
         }
@@ -402,4 +411,328 @@ async fn many_steps_leave_nothing_behind() {
     let listed = String::from_utf8(listed.stdout).unwrap();
     let dead = listed.lines().filter(|line| line.starts_with('Z')).count();
     assert_eq!(dead, 0, "{listed}");
+}
+
+/// A server on loopback that says what it was asked.
+async fn server() -> String {
+    use axum::{
+        Router,
+        http::{HeaderMap, Method, StatusCode, Uri},
+        response::Redirect,
+        routing::any,
+    };
+    let echo = async |method: Method, uri: Uri, headers: HeaderMap, body: String| {
+        let header = |name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+        axum::Json(json!({
+            "method": method.as_str(), "path": uri.to_string(), "body": body,
+            "key": header("idempotency-key"), "type": header("content-type"),
+            "authorization": header("authorization"), "agent": header("user-agent"),
+        }))
+    };
+    let router = Router::new()
+        .route("/echo", any(echo))
+        .route("/teapot", any(async || (StatusCode::IM_A_TEAPOT, "no coffee\n")))
+        .route("/big", any(async || "x".repeat(11 << 20)))
+        .route("/near", any(async || Redirect::temporary("http://localhost:1/")))
+        .route("/loop", any(async || Redirect::to("/loop")))
+        .route("/once", any(async || Redirect::to("/echo")))
+        .route("/hang", any(async || std::future::pending::<String>().await));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "it ends with its test")]
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    format!("http://{address}")
+}
+
+fn request(
+    method: &str,
+    url: String,
+) -> (vigie_workflow::run::Work, fn(&mut vigie_workflow::run::Work) -> &mut HttpWork) {
+    let http = HttpWork {
+        method: method.into(),
+        url: Sealed::plain(url),
+        headers: Vec::new(),
+        body: None,
+        json: false,
+        expect: Vec::new(),
+        allow_private: true,
+        redirects: 5,
+    };
+    (work(WorkKind::Http(http)), |work| match &mut work.what {
+        WorkKind::Http(http) => http,
+        _ => unreachable!(),
+    })
+}
+
+#[tokio::test]
+async fn a_request_gives_what_came_back() {
+    let yard = Yard::with_secret("correct-horse").await;
+    let server = server().await;
+    let (mut work, http) = request("POST", format!("{server}/echo?a=b"));
+    let http = http(&mut work);
+    http.body = Some(Sealed::plain(r#"{"open": 285}"#));
+    http.json = true;
+    http.headers = vec![(
+        "Authorization".into(),
+        Sealed(vec![Piece::Text("Bearer ".into()), Piece::Secret("TOKEN".parse().unwrap())]),
+    )];
+    let output = done(yard.run(work).await).output;
+    let json = output.json.unwrap();
+    assert_eq!(json["method"], "POST");
+    assert_eq!(json["body"], r#"{"open": 285}"#);
+    assert_eq!(json["key"], "key-of-the-step");
+    assert_eq!(json["type"], "application/json");
+    assert_eq!(json["authorization"], "Bearer ***", "it was sent, and is masked in what came back");
+    assert_eq!(output.values["status"], 200);
+    assert_eq!(output.values["headers"]["content-type"], "application/json");
+    let (work, _) = request("GET", format!("{server}/once"));
+    let json = done(yard.run(work).await).output.json.unwrap();
+    assert_eq!((&json["path"], &json["key"]), (&json!("/echo"), &json!(null)));
+}
+
+#[tokio::test]
+async fn a_request_fails_by_what_came_back() {
+    let yard = Yard::new().await;
+    let server = server().await;
+    let run = async |path: &str, set: fn(&mut HttpWork)| {
+        let (mut work, http) = request("GET", format!("{server}/{path}"));
+        set(http(&mut work));
+        yard.run(work).await
+    };
+    let ended = run("teapot", |_| {}).await;
+    assert_eq!(ended.output.text, "no coffee");
+    assert_eq!(ended.output.values["status"], 418);
+    assert_eq!(failed(ended), format!("GET {server}/teapot answered 418: no coffee"));
+    assert_eq!(text(run("teapot", |http| http.expect = vec![418]).await), "no coffee");
+    assert_eq!(failed(run("big", |_| {}).await), "the answer is longer than 10 MiB");
+    assert_eq!(failed(run("loop", |_| {}).await), "it was sent on more than 5 times");
+    assert_eq!(
+        run("loop", |http| (http.redirects, http.expect) = (0, vec![303])).await.outcome,
+        Outcome::Done
+    );
+    let (work, _) = request("GET", "http://127.0.0.1:1/?key=secret".into());
+    let why = failed(yard.run(work).await);
+    assert!(
+        why.starts_with("GET http://127.0.0.1:1/ did not work: ") && !why.contains("secret"),
+        "{why}"
+    );
+    let (mut work, _) = request("GET", format!("{server}/hang"));
+    work.timeout = Some(Duration::from_millis(200));
+    assert_eq!(yard.run(work).await.outcome, Outcome::TimedOut);
+}
+
+#[tokio::test]
+async fn a_request_stays_outside_unless_it_may_come_in() {
+    let yard = Yard::new().await;
+    let server = server().await;
+    let port = server.rsplit(':').next().unwrap();
+    for host in [
+        "127.0.0.1",
+        "localhost",
+        "[::1]",
+        "0x7f.1",
+        "[::ffff:127.0.0.1]",
+        "169.254.169.254",
+        "10.1.2.3",
+    ] {
+        let (mut work, http) = request("GET", format!("http://{host}:{port}/echo"));
+        http(&mut work).allow_private = false;
+        let why = failed(yard.run(work).await);
+        assert!(why.contains("private network") || why.contains("leads nowhere"), "{host}: {why}");
+    }
+    for url in ["file:///etc/passwd", "ftp://example.org/"] {
+        let (work, _) = request("GET", url.into());
+        assert!(failed(yard.run(work).await).contains("http and https can be called"));
+    }
+}
+
+fn javascript(code: &str) -> vigie_workflow::run::Work {
+    work(WorkKind::Javascript(JavascriptWork {
+        code: code.into(),
+        input: [("rows".to_owned(), json!([{"n": 1}, {"n": 2}]))].into(),
+        memory: 16 << 20,
+    }))
+}
+
+#[tokio::test]
+async fn javascript_computes_and_nothing_else() {
+    let yard = Yard::new().await;
+    let ended = yard.run(javascript("return input.rows.map(row => row.n * 2)")).await;
+    assert_eq!(done(ended).output.json, Some(json!([2, 4])));
+    let ended = yard.run(javascript("return `${input.rows.length} rows`")).await;
+    assert_eq!(text(ended), "2 rows");
+    assert_eq!(
+        failed(yard.run(javascript("\nthrow new Error('no rows')")).await),
+        "no rows (line 2)"
+    );
+    let why = failed(
+        yard.run(javascript("const a = []; for (;;) a.push('x'.repeat(1e5) + a.length)")).await,
+    );
+    assert_eq!(why, "it needs more than the 16 MiB of memory it may use");
+    let mut endless = javascript("for (;;);");
+    endless.timeout = Some(Duration::from_millis(300));
+    assert_eq!(yard.run(endless).await.outcome, Outcome::TimedOut);
+    assert_eq!(yard.processes().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_step_is_no_person_to_vigie() {
+    let yard = Yard::new().await;
+    let order = yard.order(shell("sleep 4711 & echo $!; wait"));
+    yard.runner.carry_out(order.clone());
+    yard.prints(&order, "\n").await;
+    let inside = yard.marked_pids();
+    assert!(!inside.is_empty());
+    for pid in inside {
+        let caller = vigie::hold::ancestry::caller(pid);
+        let folder = fs::canonicalize(yard.folder(&order)).unwrap();
+        assert_eq!(caller, vigie::hold::ancestry::Caller::Session { folder });
+    }
+    yard.runner.stop(order.run, order.step, order.attempt);
+    yard.ended().await;
+    if yard.confines_files() {
+        let data = yard.ground.data.display();
+        let script = format!("ls -A {data} | wc -l; ls {data}/runs 2>&1 | tail -1");
+        let seen = text(yard.run(shell(&script)).await);
+        assert!(seen.starts_with("0\n") && seen.contains("No such file"), "{seen}");
+    }
+}
+
+/// A daemon's side with the real Claude Code, and a model that does what its prompt says.
+struct Lab {
+    yard: Yard,
+    model: Model,
+}
+
+impl Lab {
+    async fn open() -> Option<Self> {
+        let program = claude::program()?;
+        let model = Model::start().await.unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let path = |name: &str| home.path().join(name).display().to_string();
+        fs::create_dir(path("claude")).unwrap();
+        let settings = format!(
+            "[[agent]]\nname = \"claude\"\nkind = \"claude\"\nprogram = \"{}\"\nenv = {{ HOME = {:?}, \
+             CLAUDE_CONFIG_DIR = {:?}, ANTHROPIC_BASE_URL = {:?}, ANTHROPIC_API_KEY = \"test-key\", \
+             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n",
+            program.display(),
+            path(""),
+            path("claude"),
+            model.url,
+        );
+        Some(Self { yard: Yard::at(std::sync::Arc::new(home), &settings).await, model })
+    }
+}
+
+fn prompt(prompt: &str) -> vigie_workflow::run::Work {
+    work(WorkKind::Claude(ClaudeWork {
+        prompt: prompt.into(),
+        conversation: None,
+        model: None,
+        tools: Vec::new(),
+        read_only: false,
+        schema: None,
+        micro_usd: None,
+        max_turns: None,
+    }))
+}
+
+fn claude_work(work: &mut vigie_workflow::run::Work) -> &mut ClaudeWork {
+    match &mut work.what {
+        WorkKind::Claude(claude) => claude,
+        _ => unreachable!(),
+    }
+}
+
+#[tokio::test]
+async fn claude_code_answers_and_goes_on() {
+    let Some(lab) = Lab::open().await else { return };
+    let ended = done(lab.yard.run(prompt("hello => say good morning")).await);
+    assert_eq!(ended.output.text, "good morning");
+    assert!(ended.spent.micro_usd > 0 && ended.spent.output_tokens > 0, "{:?}", ended.spent);
+    let mut more = prompt("and => say good night");
+    claude_work(&mut more).conversation.clone_from(&ended.output.conversation);
+    let more = done(lab.yard.run(more).await);
+    assert_eq!(more.output.text, "good night");
+    assert_eq!(more.output.conversation, ended.output.conversation);
+    assert_eq!(lab.model.heard_times("hello => say good morning"), 1);
+    let mut formed = prompt(r#"=> call StructuredOutput {"open": 285}"#);
+    claude_work(&mut formed).schema = Some(
+        json!({ "type": "object", "properties": { "open": { "type": "number" } }, "required": ["open"] }),
+    );
+    assert_eq!(done(lab.yard.run(formed).await).output.json, Some(json!({ "open": 285 })));
+    let mut short = prompt("=> bash ls then bash ls then say done");
+    claude_work(&mut short).max_turns = Some(1);
+    assert_eq!(failed(lab.yard.run(short).await), "it was not done after 1 turns");
+    let why = failed(lab.yard.run(prompt("=> error 400")).await);
+    assert!(why.starts_with("the service behind it refused or failed: "), "{why}");
+}
+
+#[tokio::test]
+async fn a_permission_waits_for_a_person_and_holds_no_process() {
+    let Some(lab) = Lab::open().await else { return };
+    let yard = &lab.yard;
+    let target = yard.project().join("made");
+    let mut work = prompt(&format!("=> bash touch {} then say it is there", target.display()));
+    work.measure = true;
+    let order = yard.order(work);
+    yard.runner.carry_out(order.clone());
+    let Told::Asks(asks) = yard.told().await else { panic!("it does not ask") };
+    assert_eq!(asks.tool, "Bash");
+    assert_eq!(asks.cwd, yard.project().to_str().unwrap());
+    assert!(asks.spent.micro_usd > 0);
+    assert_eq!(yard.processes().await, Vec::<String>::new());
+    assert!(!target.exists());
+    // Another daemon hears the same, and its person says yes.
+    let next = Yard::beside(yard);
+    next.runner.carry_out(adopted(order.clone()));
+    assert_eq!(next.told().await, Told::Asks(asks.clone()));
+    let answer = AskAnswer { allow: true, words: None, by: Some("Inès".into()) };
+    let go_on = StepOrder { how: StepHow::GoOn { asks: asks.clone(), answer }, ..order.clone() };
+    next.runner.carry_out(go_on.clone());
+    let ended = done(next.ended().await);
+    assert_eq!(ended.output.text, "it is there");
+    assert_eq!(ended.changed, Some(vec!["made".to_owned()]));
+    assert!(ended.spent.micro_usd > asks.spent.micro_usd, "{:?}", ended.spent);
+    assert!(target.exists());
+    // The same order again tells the same and does nothing.
+    fs::remove_file(&target).unwrap();
+    next.runner.carry_out(go_on);
+    assert_eq!(next.ended().await, ended);
+    assert!(!target.exists());
+}
+
+#[tokio::test]
+async fn a_no_is_heard_and_what_is_asked_for_late_is_asked_too() {
+    let Some(lab) = Lab::open().await else { return };
+    let yard = &lab.yard;
+    // A rule names the tool, so Claude Code is heard first; it would ask, and the same call is made again.
+    let target = yard.project().join("made");
+    let call = format!("bash touch {}", target.display());
+    let mut work = prompt(&format!("=> {call} then {call} then say understood"));
+    claude_work(&mut work).tools = vec!["Bash(git status:*)".into()];
+    let order = yard.order(work);
+    yard.runner.carry_out(order.clone());
+    let Told::Asks(asks) = yard.told().await else { panic!("it does not ask") };
+    let answer = AskAnswer { allow: false, words: Some("not today".into()), by: None };
+    yard.runner.carry_out(StepOrder { how: StepHow::GoOn { asks, answer }, ..order });
+    assert_eq!(text(yard.ended().await), "understood");
+    assert!(lab.model.results().contains("A person said no: not today"), "{}", lab.model.results());
+    assert!(!target.exists());
+}
+
+#[tokio::test]
+async fn claude_code_that_may_only_read_writes_nothing() {
+    let Some(lab) = Lab::open().await else { return };
+    let target = lab.yard.project().join("made");
+    let mut work = prompt(&format!(
+        "=> write {} x then bash touch {} then say tried",
+        target.display(),
+        target.display()
+    ));
+    claude_work(&mut work).read_only = true;
+    claude_work(&mut work).tools = vec!["Write".into(), "Bash".into()];
+    let ended = done(lab.yard.run(work).await);
+    assert_eq!((ended.output.text.as_str(), ended.changed), ("tried", Some(vec![])));
+    assert!(!target.exists());
 }

@@ -135,6 +135,9 @@ pub enum Command {
     /// Carry out one attempt of a step
     #[command(hide = true)]
     Step { folder: PathBuf },
+    /// Run the script that comes in
+    #[command(hide = true)]
+    Javascript,
     /// Hand an agent's hook to its holder
     #[command(hide = true)]
     Hook(HookArgs),

@@ -38,7 +38,11 @@ use clap::Parser;
 use std::{env, ffi::OsString, future::Future, io, process::ExitCode};
 
 use crate::{
-    agents::demo, clock::Clock, config::Surroundings, confine, hold, runner::keep,
+    agents::demo,
+    clock::Clock,
+    config::Surroundings,
+    confine, hold,
+    runner::{javascript, keep},
     web::client::Client,
 };
 use args::{Init, Mcp, McpSetup};
@@ -86,6 +90,7 @@ fn at_once() -> Option<ExitCode> {
             let task = task.to_str()?.to_owned();
             Some(confine::main(&confine::ConfineArgs::Exec { task }))
         }
+        [word] if word == "javascript" => Some(javascript::main()),
         _ => None,
     }
 }
@@ -102,6 +107,7 @@ fn part_of_a_session(args: Args) -> Result<ExitCode, Box<Args>> {
     match args.command {
         Command::Confine(confine) => Ok(confine::main(&confine)),
         Command::Step { folder } => Ok(keep::main(folder)),
+        Command::Javascript => Ok(javascript::main()),
         Command::Hold { folder } => Ok(hold::run(folder).unwrap_or(ExitCode::FAILURE)),
         Command::Hook(hook) => {
             // It never fails its agent, whatever happens.
@@ -175,6 +181,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Completions { shell } => completions::print(shell),
         Command::Hold { .. }
         | Command::Step { .. }
+        | Command::Javascript
         | Command::Confine(_)
         | Command::Hook(_)
         | Command::DemoAgent(_) => {

@@ -308,7 +308,9 @@ fn approval(said: &Said<'_>, words: &Words) -> Option<Reading> {
     let (next, behind) = said.tokens.get(1)?;
     let code = code(next).filter(|_| words.allows(word.trim_end_matches(',')))?;
     let rest = behind.trim_start_matches([':', ',']).trim_start();
-    (!rest.is_empty()).then(|| Reading::AllowWith { code, words: rest.to_owned() })
+    let all = fold(&format!("{word} {rest}")); // one code and everything: nobody knows which is meant
+    let one = !rest.is_empty() && !words.any(|language| language.all, &all);
+    one.then(|| Reading::AllowWith { code, words: rest.to_owned() })
 }
 
 /// One word that a slip of the finger keeps from being an answer. Short words have too many neighbours.

@@ -128,7 +128,7 @@ pub struct Answer {
 /// Why an answer changed nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TooLate {
-    Decided(Answer),
+    Decided(Box<Answer>),
     Closed { why: String, at: Timestamp },
 }
 
@@ -182,7 +182,7 @@ impl Gate {
                 Ok(())
             }
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
-                Err(TooLate::Decided(answer.clone()))
+                Err(TooLate::Decided(Box::new(answer.clone())))
             }
             GateState::Closed { why, at } => Err(TooLate::Closed { why: why.clone(), at: *at }),
         }

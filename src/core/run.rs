@@ -158,7 +158,7 @@ pub enum With {
     Held {
         project: ProjectName,
         needs: Needs,
-        how: StepHow,
+        how: Box<StepHow>,
     },
     Session {
         session: SessionId,
@@ -317,6 +317,7 @@ pub struct StepOrder {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "one goes with each step, and is moved once")]
 pub enum StepHow {
     /// Nobody ever began it.
     Begin,

@@ -56,6 +56,8 @@ pub struct Runs {
     pub by_agents: VecDeque<Timestamp>,
     /// Starts that people are filling in.
     forms: BTreeMap<HeardId, RunForm>,
+    /// The time of the last decision.
+    pub seen: Option<Timestamp>,
     /// Since when this daemon runs.
     pub booted: Option<Timestamp>,
 }
@@ -318,7 +320,7 @@ impl Runs {
                 self.end_work(run, &step);
                 let with = With::Runner { project, needs };
                 self.begin_work(run, step.clone(), AtWork { attempt, with, until });
-                return Some((run, step, attempt, how));
+                return Some((run, step, attempt, *how));
             }
             at += 1;
         }

@@ -267,7 +267,7 @@ pub struct Turn {
     pub finals: u32,
     /// The step of a run it is for, and what the session had spent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of_step: Option<TurnOfStep>,
+    pub of_step: Option<Box<TurnOfStep>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -64,7 +64,7 @@ pub struct WorkflowRules {
 
 impl Default for WorkflowRules {
     fn default() -> Self {
-        Self { host_steps: 8, project_steps: 8, runs: 200, agents: 4 }
+        Self { host_steps: 16, project_steps: 8, runs: 1000, agents: 4 }
     }
 }
 

@@ -28,7 +28,7 @@ pub enum Mail {
         call: AgentCall,
         answer: oneshot::Sender<Result<AgentReply, AgentRefusal>>,
     },
-    /// Something outside asks for a run; answered like a request.
+    /// Something outside asks for a run, and its proof was checked; answered like a request.
     Hook {
         hook: Hook,
         answer: oneshot::Sender<Result<Reply, Refusal>>,

@@ -277,14 +277,15 @@ impl Worker {
         match mail {
             Mail::Event(event) => self.keep_catalog(&event),
             Mail::Heard { answer, .. } | Mail::Noted { answer, .. } => refuse(answer, reason()),
+            // Whoever asked may have gone.
+            Mail::Hook { answer, .. } => {
+                drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
+            }
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             // Whoever asked may have gone.
             Mail::Known { token, answer } => drop(answer.send(self.state.known(&token))),
             Mail::Agent { answer, .. } => {
                 drop(answer.send(Err(Refusal::NotWritten { reason: reason() }.into())));
-            }
-            Mail::Hook { answer, .. } => {
-                drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
             }
             Mail::Request { request, answer } => {
                 let reply = self.state.read(&request.what);

@@ -46,7 +46,7 @@ pub(super) struct Attempt {
     pub ground: Ground,
     pub run: RunId,
     pub step: StepPath,
-    pub attempt: u32,
+    pub number: u32,
     /// It is to be stopped.
     pub cancel: CancellationToken,
     /// We are to leave; it goes on.
@@ -61,7 +61,7 @@ impl Attempt {
             StepHow::Adopt => self.latest().map_or(0, |(_, answers)| answers),
             StepHow::GoOn { asks, .. } => self.answers_to(&asks.call),
         };
-        let folder = place::folder(&self.ground.data, self.run, &self.step, self.attempt, answers);
+        let folder = place::folder(&self.ground.data, self.run, &self.step, self.number, answers);
         let mut tries = 0;
         loop {
             match Standing::of(&folder) {
@@ -100,13 +100,13 @@ impl Attempt {
     }
 
     fn latest(&self) -> Option<(std::path::PathBuf, u32)> {
-        place::latest(&self.ground.data, self.run, &self.step, self.attempt)
+        place::latest(&self.ground.data, self.run, &self.step, self.number)
     }
 
     /// How many answers come before what follows the answer to that call.
     fn answers_to(&self, call: &str) -> u32 {
         let folder =
-            |answers| place::folder(&self.ground.data, self.run, &self.step, self.attempt, answers);
+            |answers| place::folder(&self.ground.data, self.run, &self.step, self.number, answers);
         let asked = (0..MOST_ANSWERS).take_while(|answers| folder(*answers).is_dir()).find(
             |answers| matches!(read(&folder(*answers)), Ok(Left::Asks(asks)) if asks.call == call),
         );
@@ -116,7 +116,7 @@ impl Attempt {
 
     /// Starts its process, and returns when that is gone. `None`: we leave before.
     async fn begin(&self, folder: &Path, order: &StepOrder) -> Option<Result<(), String>> {
-        let talk = match &order.how {
+        let answered = match &order.how {
             StepHow::GoOn { asks, answer } => Some(Talk::Answered {
                 asks: asks.clone(),
                 allow: answer.allow,
@@ -124,10 +124,11 @@ impl Attempt {
             }),
             StepHow::Begin | StepHow::Adopt => None,
         };
+        let first = place::folder(&self.ground.data, self.run, &self.step, self.number, 0);
         let prepared = tokio::select! {
             () = self.leave.cancelled() => return None,
             () = self.cancel.cancelled() => return Some(Ok(())),
-            prepared = prepare::task(&self.ground, order, talk) => prepared,
+            prepared = prepare::task(&self.ground, order, answered, first) => prepared,
         };
         let started = prepared.and_then(|task| {
             let task = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
@@ -200,7 +201,7 @@ impl Attempt {
 
     /// Its process was killed; what it had started may be there still.
     async fn gone(&self) -> Told {
-        let marks = prepare::marks(self.run, &self.step, self.attempt);
+        let marks = prepare::marks(self.run, &self.step, self.number);
         tree::kill_all(|| marked(&marks)).await;
         if self.cancel.is_cancelled() { cancelled() } else { Told::Gone }
     }

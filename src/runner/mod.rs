@@ -4,9 +4,11 @@
 //! folder says (`place`): a daemon that comes later reads the same there as the one that began it.
 
 mod attempt;
+pub mod javascript;
 pub mod keep;
 mod place;
 mod prepare;
+mod private_net;
 mod secrets;
 mod task;
 mod tidy;
@@ -69,16 +71,16 @@ impl Runner {
         self.see_to(async move |attempt| attempt.stop().await, attempt);
     }
 
-    fn attempt(&self, (run, step, attempt): Key, cancel: CancellationToken) -> Attempt {
+    fn attempt(&self, (run, step, number): Key, cancel: CancellationToken) -> Attempt {
         let leave = self.tasks.stopping();
-        Attempt { ground: self.ground.clone(), run, step, attempt, cancel, leave }
+        Attempt { ground: self.ground.clone(), run, step, number, cancel, leave }
     }
 
     fn see_to<F>(&self, work: impl FnOnce(Attempt) -> F + Send + 'static, attempt: Attempt)
     where
         F: Future<Output = Option<Told>> + Send + 'static,
     {
-        let key = (attempt.run, attempt.step.clone(), attempt.attempt);
+        let key = (attempt.run, attempt.step.clone(), attempt.number);
         let (hub, running) = (self.hub.clone(), self.running.clone());
         let work = work(attempt);
         self.tasks.start("step", move |_| async move {

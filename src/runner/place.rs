@@ -29,6 +29,8 @@ pub(super) const FAILED: &str = "failed";
 pub(super) const OUT: &str = "out";
 /// What it complained about.
 pub(super) const ERR: &str = "err";
+/// What was in its project's folder before it began, where that is measured.
+pub(super) const BEFORE: &str = "before.json";
 /// Files that it left, by the names its step gives them.
 pub(super) const FILES: &str = "files";
 
@@ -57,8 +59,8 @@ pub(super) fn folder(
 ) -> PathBuf {
     let mut name = step.to_string();
     if name.len() > LONGEST {
-        let digest = Sha256::digest(name.as_bytes());
-        let digest: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let digest = format!("{:x}", Sha256::digest(name.as_bytes()));
+        let digest = &digest[..16];
         name.truncate(LONGEST - digest.len() - 1); // a path is ASCII
         name = format!("{name}~{digest}");
     }

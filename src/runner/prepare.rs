@@ -80,6 +80,7 @@ pub(super) async fn task(
     ground: &Ground,
     order: &StepOrder,
     talk: Option<Talk>,
+    first: PathBuf,
 ) -> Result<Task, String> {
     let (work, config) = (&order.work, &*ground.config);
     let (project, cwd) = folders(&order.folder, &work.cwd)?;
@@ -135,6 +136,7 @@ pub(super) async fn task(
         output: work.output,
         files: work.files.clone(),
         measure: work.measure || read_only,
+        first,
         unchanged: read_only && !enforced,
         check: work.check.clone(),
         key: work.key.clone(),
@@ -253,7 +255,7 @@ fn conversation(order: &StepOrder) -> String {
     bytes.copy_from_slice(&Sha256::digest(name.as_bytes())[..16]);
     bytes[6] = bytes[6] & 0x0F | 0x80;
     bytes[8] = bytes[8] & 0x3F | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = format!("{:032x}", u128::from_be_bytes(bytes));
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Task {
     pub output: OutputForm,
     pub files: Vec<(String, String)>,
     pub measure: bool,
+    /// Where the attempt began, before all answers of people: what it changed is told from there.
+    pub first: PathBuf,
     /// What is measured may not have changed, and nothing else sees to that.
     pub unchanged: bool,
     pub check: Option<String>,
@@ -34,6 +36,7 @@ pub(super) struct Task {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a process has one")]
 pub(super) enum Kind {
     Shell { shell: Vec<String>, script: String },
     Claude(Claude),
@@ -41,7 +44,7 @@ pub(super) enum Kind {
     Javascript { code: String, input: serde_json::Value, memory: u64 },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Claude {
     pub program: PathBuf,
     pub prompt: String,
@@ -54,7 +57,7 @@ pub(super) struct Claude {
     pub max_turns: Option<u32>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Talk {
     New {
@@ -72,7 +75,7 @@ pub(super) enum Talk {
     },
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Http {
     pub method: String,
     pub url: String,

@@ -32,6 +32,7 @@ fn prompt(number: u64, text: &str) -> Prompt {
         mails: Vec::new(),
         message: None,
         state: PromptState::Queued,
+        of_step: None,
     }
 }
 

@@ -40,6 +40,7 @@ impl Problems {
 
     /// For a terminal: `FILE:LINE:COLUMN: what`, the line, a pointer into it, and the hint.
     pub fn render(&self, file: &str, text: &str) -> String {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut out = String::new();
         for problem in &self.all {
             let _ = problem.render(&mut out, file, text); // a String takes everything
@@ -76,10 +77,11 @@ impl Problem {
         let pad = shown.chars().take(column - start);
         let pad: String = pad.map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
         let cut = if start > 0 { "…" } else { "" };
+        let more = if line.chars().nth(start + WIDEST).is_some() { "…" } else { "" };
         let room = WIDEST.saturating_sub(column - start).max(1);
         let gap = " ".repeat(cut.chars().count());
         let number = self.line.to_string();
-        writeln!(out, " {number} | {cut}{shown}")?;
+        writeln!(out, " {number} | {cut}{shown}{more}")?;
         let (margin, marks) = (" ".repeat(number.len()), "^".repeat(self.width.clamp(1, room)));
         writeln!(out, " {margin} | {gap}{pad}{marks}")
     }

@@ -122,6 +122,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_ships_with_the_product_fits() {
+        let schema = jsonschema::validator_for(&json_schema()).unwrap();
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workflows");
+        let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+        let files: Vec<_> =
+            files.filter(|file| file.extension() == Some("yaml".as_ref())).collect();
+        assert!(!files.is_empty());
+        for file in files {
+            let value = as_json(&std::fs::read_to_string(&file).unwrap());
+            let wrong: Vec<_> = schema
+                .iter_errors(&value)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect();
+            assert_eq!(wrong, Vec::<String>::new(), "{}", file.display());
+        }
+    }
+
     /// Pointers to every value under `value`.
     fn pointers(value: &Value, at: &str, out: &mut Vec<String>) {
         match value {

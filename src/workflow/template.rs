@@ -23,8 +23,9 @@ use crate::{
     value::{Sealed, SecretName},
 };
 
-/// Steps of evaluation that one template may take: a page of loops, and no endless one.
-const FUEL: u64 = 50_000;
+/// Steps of evaluation that one template may take, where a step also pays for 64 bytes of what is read,
+/// computed or written: some pages of loops over the longest text there is, and no endless one.
+const FUEL: u64 = 200_000;
 
 /// Longest text that a template may give, in bytes.
 pub const LONGEST: usize = 1024 * 1024;
@@ -278,6 +279,9 @@ fn no_secret(name: &SecretName) -> TemplateError {
 }
 
 fn words(error: &minijinja::Error) -> String {
+    if error.kind() == minijinja::ErrorKind::OutOfFuel {
+        return "it computes too much".into();
+    }
     error.detail().map_or_else(|| error.kind().to_string(), str::to_owned)
 }
 

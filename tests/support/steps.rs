@@ -75,7 +75,7 @@ impl Yard {
         Self::at(Arc::new(tempfile::tempdir().unwrap()), more).await
     }
 
-    async fn at(home: Arc<TempDir>, more: &str) -> Self {
+    pub(crate) async fn at(home: Arc<TempDir>, more: &str) -> Self {
         let root = fs::canonicalize(home.path()).unwrap();
         fs::create_dir_all(root.join("data")).unwrap();
         fs::create_dir_all(root.join("quay")).unwrap();
@@ -88,8 +88,10 @@ impl Yard {
             claude: None,
         };
         let project = root.join("quay");
-        let text =
-            format!("[[project]]\nname = \"quay\"\npath = {project:?}\nagent = \"shell\"\n{more}");
+        let text = format!(
+            "[[project]]\nname = \"quay\"\npath = \"{}\"\nagent = \"shell\"\n{more}",
+            project.display()
+        );
         let config = Config::parse(&text, &around).unwrap();
         let offered = confinement::offered().await;
         let lacking = Protection::ALL.into_iter().filter(|one| !offered.contains(one));
@@ -116,7 +118,7 @@ impl Yard {
     }
 
     /// Another daemon on the same folder.
-    pub(crate) async fn beside(other: &Self) -> Self {
+    pub(crate) fn beside(other: &Self) -> Self {
         Self::on(other.home.clone(), other.ground.clone(), other.number.clone(), other.run)
     }
 
@@ -142,10 +144,6 @@ impl Yard {
             project: ProjectName::new("quay"),
             workflow: "release".into(),
         }
-    }
-
-    pub(crate) fn adopt(&self, order: StepOrder) -> StepOrder {
-        StepOrder { how: StepHow::Adopt, ..order }
     }
 
     pub(crate) fn folder(&self, order: &StepOrder) -> PathBuf {
@@ -234,12 +232,19 @@ impl Yard {
     }
 
     fn marked(&self) -> Vec<String> {
+        each_process(|process| self.marks(process).then(|| command_line(process)))
+    }
+
+    /// What runs of its steps right now.
+    pub(crate) fn marked_pids(&self) -> Vec<u32> {
+        let pid = |process: &Path| process.file_name()?.to_str()?.parse().ok();
+        each_process(|process| pid(process).filter(|_| self.marks(process)))
+    }
+
+    fn marks(&self, process: &Path) -> bool {
         let mark = format!("VIGIE_RUN={}", self.run);
-        each_process(|process| {
-            let env = fs::read(process.join("environ")).unwrap_or_default();
-            let ours = env.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes());
-            ours.then(|| command_line(process))
-        })
+        let env = fs::read(process.join("environ")).unwrap_or_default();
+        env.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
     }
 
     /// The most memory, besides the program's own file, of a process that carries out a step of this
@@ -286,11 +291,17 @@ fn command_line(process: &Path) -> String {
     String::from_utf8_lossy(&words).replace('\0', " ")
 }
 
+/// The same as a later daemon gets it.
+pub(crate) fn adopted(order: StepOrder) -> StepOrder {
+    StepOrder { how: StepHow::Adopt, ..order }
+}
+
 pub(crate) fn work(what: WorkKind) -> Work {
     Work {
         what,
         project: None,
         cwd: String::new(),
+        in_session: None,
         env: Vec::new(),
         timeout: None,
         output: OutputForm::Text,

@@ -92,6 +92,8 @@ fn answers() {
         };
         match read(text, &words) {
             Reading::Allow { code: c } => format!("allow{}", code(c)),
+            Reading::AllowWith { code: c, words } => format!("allow {c} with: {words}"),
+            Reading::Back { code: c, words } => format!("back{}: {words}", code(c)),
             Reading::Deny { code: c, reason } => {
                 format!(
                     "deny{}{}",

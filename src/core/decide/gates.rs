@@ -1,7 +1,7 @@
 //! Gates: opened by a request of the agent, decided once, shown everywhere, handed to the agent.
 
 use serde_json::json;
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt::Write as _};
 use vigie_workflow::language::OnTimeout;
 
 use super::{
@@ -254,7 +254,7 @@ impl Work<'_> {
             at: self.now,
             via: who.via.clone(),
         };
-        self.settle_with(gate, answer);
+        self.settle_with(gate, &answer);
         Ok(verdict)
     }
 
@@ -334,14 +334,14 @@ impl Work<'_> {
         let over = match &gate.state {
             GateState::Open => return Ok(()),
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
-                TooLate::Decided(answer.clone())
+                TooLate::Decided(Box::new(answer.clone()))
             }
             GateState::Closed { why, at } => TooLate::Closed { why: why.clone(), at: *at },
         };
         let mut words = self.too_late_words(&over);
         let open: Vec<_> = self.state.open_gates().map(|gate| gate.code.to_string()).collect();
         if gate.step().is_some() && !open.is_empty() {
-            words.push_str(&format!(" Open codes: {}.", open.join(", ")));
+            let _ = write!(words, " Open codes: {}.", open.join(", ")); // a String takes everything
         }
         Err(Refusal::AlreadyDecided(words))
     }
@@ -364,7 +364,7 @@ impl Work<'_> {
         }
     }
 
-    fn settle_with(&mut self, mut gate: Gate, answer: Answer) {
+    fn settle_with(&mut self, mut gate: Gate, answer: &Answer) {
         let human = answer.by.clone();
         let detail = json!({ "code": gate.code, "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest });
         let decision = answer.decision.clone();
@@ -387,7 +387,7 @@ impl Work<'_> {
             Waits::Step(_) => {
                 gate.state = GateState::Taken { answer: answer.clone(), at: self.now };
                 self.put(Row::Gate(gate.clone()));
-                self.step_answered(&gate, &answer);
+                self.step_answered(&gate, answer);
             }
         }
         self.journal_gate("gate_answered", &gate, human, detail);
@@ -478,7 +478,7 @@ impl Work<'_> {
                 (Waits::Session(_) | Waits::Step(_), _) => (deny, "Denied"),
             };
             let (verdict, via) = (verdict.into(), "Vigie".into());
-            self.settle_with(gate, Answer { by: None, decision, verdict, at: now, via });
+            self.settle_with(gate, &Answer { by: None, decision, verdict, at: now, via });
         }
     }
 

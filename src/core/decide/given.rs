@@ -203,12 +203,12 @@ fn approval(
 ) -> Result<Option<Decision>, Refusal> {
     let next = gate.picked.iter().position(Option::is_none);
     let title = |at: usize| asked.form.get(at).map(field_title).unwrap_or_default();
-    let approve = |words: Option<String>| match next {
-        Some(at) => Err(Refusal::NotFilledIn { title: title(at) }),
-        None => {
-            let form = gate.picked.iter().flatten().cloned().collect();
-            Ok(Some(Decision::Approve { form, words }))
+    let approve = |words: Option<String>| {
+        if let Some(at) = next {
+            return Err(Refusal::NotFilledIn { title: title(at) });
         }
+        let form = gate.picked.iter().flatten().cloned().collect();
+        Ok(Some(Decision::Approve { form, words }))
     };
     let back = |words: String| match asked.send_back {
         Some(_) => Ok(Some(Decision::SendBack { words })),
@@ -281,13 +281,13 @@ fn join_numbers(numbers: &[usize]) -> String {
 pub(super) fn verdict(decision: &Decision) -> String {
     match decision {
         Decision::Allow { scope: Scope::Once }
+        | Decision::Approve { words: None, .. }
         | Decision::Plan { accept_edits: AcceptEdits::No } => "Approved".into(),
         Decision::Allow { scope: Scope::Session } => "Approved for this session".into(),
         Decision::Plan { accept_edits: AcceptEdits::Yes } => "Approved, edits accepted".into(),
         Decision::Deny { reason: None } => "Denied".into(),
         Decision::Deny { reason: Some(reason) } => format!("Denied: {reason}"),
         Decision::Answers { answers } => format!("Answered: {}", answers.join("; ")),
-        Decision::Approve { words: None, .. } => "Approved".into(),
         Decision::Approve { words: Some(words), .. } => format!("Approved: {words}"),
         Decision::SendBack { words } => format!("Sent back: {words}"),
     }

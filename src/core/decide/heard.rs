@@ -254,7 +254,7 @@ impl Work<'_> {
             Action::SendBack { gate } => words_of(self.answer_gate(*gate, Given::AskBack, who)),
             Action::CancelRun { run } => words_of(self.cancel_by_tap(*run, who)),
             Action::RetryRun { run } => words_of(self.retry_by_tap(*run, who)),
-            Action::FillIn { form, at, option } => words_of(self.fill_in(*form, *at, *option, who)),
+            Action::FillIn { form, at, option } => self.fill_in(*form, *at, *option),
             Action::StartRun { form } => words_of(self.start_form(*form, who)),
             Action::DropRun { form } => self.drop_form(*form),
         }

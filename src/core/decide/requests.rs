@@ -211,9 +211,11 @@ impl Work<'_> {
                 Given::AllowWith { words: reason.into() }
             }
             (Given::Words(_), _) if !reason.is_empty() => {
-                match self.given(gate, &format!("{word}: {reason}"), true) {
-                    Given::SendBack { words } => Given::SendBack { words },
-                    _ => self.given(gate, choice, true),
+                let back = self.given(gate, &format!("{word}: {reason}"), true);
+                if matches!(back, Given::SendBack { .. }) {
+                    back
+                } else {
+                    self.given(gate, choice, true)
                 }
             }
             (given, _) => given,
@@ -257,9 +259,12 @@ impl Work<'_> {
             Reading::Deny { reason, .. } => Given::Deny { reason },
             Reading::AllowWith { words, .. } if is_approval => Given::AllowWith { words },
             Reading::Back { words, .. } if is_approval => Given::SendBack { words },
-            Reading::AllowWith { .. } | Reading::Back { .. } => own_words(),
             Reading::Option { numbers, .. } => Given::Numbers(numbers),
-            Reading::AllowAll | Reading::Unclear { .. } | Reading::NotAnAnswer => own_words(),
+            Reading::AllowWith { .. }
+            | Reading::Back { .. }
+            | Reading::AllowAll
+            | Reading::Unclear { .. }
+            | Reading::NotAnAnswer => own_words(),
         }
     }
 }

@@ -59,8 +59,7 @@ impl Mask {
     /// Where the longest end of `bytes` begins that a form could go on from.
     fn open_end(&self, bytes: &[u8]) -> usize {
         let first = bytes.len().saturating_sub(self.longest.saturating_sub(1));
-        let goes_on =
-            |at: &usize| self.forms.iter().any(|form| form.starts_with(&bytes[*at..]));
+        let goes_on = |at: &usize| self.forms.iter().any(|form| form.starts_with(&bytes[*at..]));
         (first..bytes.len()).find(goes_on).unwrap_or(bytes.len())
     }
 }
@@ -109,11 +108,12 @@ impl Stream<'_> {
 fn forms(secret: &str) -> Vec<Vec<u8>> {
     let trimmed = secret.trim();
     let lines = trimmed.lines().map(str::trim).filter(|line| line.len() >= SHORTEST);
-    let texts: BTreeSet<String> = [secret.to_owned(), trimmed.to_owned(), trimmed.replace('\n', "\r\n")]
-        .into_iter()
-        .chain(lines.map(str::to_owned))
-        .filter(|text| text.len() >= SHORTEST)
-        .collect();
+    let texts: BTreeSet<String> =
+        [secret.to_owned(), trimmed.to_owned(), trimmed.replace('\n', "\r\n")]
+            .into_iter()
+            .chain(lines.map(str::to_owned))
+            .filter(|text| text.len() >= SHORTEST)
+            .collect();
     texts.iter().flat_map(|text| spelled(text)).map(String::into_bytes).collect()
 }
 

@@ -1,11 +1,13 @@
 //! What a step changed in its project's folder, told by content: from git where there is a
 //! repository, dirty or not, and from the files themselves otherwise. What git ignores is left out.
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs, io,
+    fs,
+    io::{self, Write as _},
     os::unix::{ffi::OsStrExt as _, fs::PermissionsExt as _},
     path::{Component, Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -14,9 +16,10 @@ use std::{
 use vigie_workflow::run::Outcome;
 
 use super::{
-    Keeper, pour,
+    Keeper, pour, private,
     process::{Program, Ran, Status, Takers},
 };
+use crate::runner::{place::BEFORE, task::Kind};
 
 /// A big repository takes its time.
 const GIT: Duration = Duration::from_mins(2);
@@ -34,12 +37,15 @@ const SETTINGS: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.quotePath
 /// What is in a file: one of these is never another's.
 type Content = String;
 
+#[derive(Serialize, Deserialize)]
 pub(super) struct Snapshot {
     from: From,
     /// By absolute path.
     files: BTreeMap<PathBuf, Content>,
 }
 
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum From {
     /// What differs from `head`.
     Git { root: PathBuf, head: String },
@@ -48,20 +54,33 @@ enum From {
 }
 
 impl Keeper {
-    /// `None`: it cannot be told.
-    pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
-        let project = self.task.project.clone();
-        match project.ancestors().find(|folder| folder.join(".git").exists()) {
-            Some(root) => self.snapshot_of_git(root.to_owned()),
-            None => {
-                let mut files = BTreeMap::new();
-                read_all(&project, &mut files, &mut 0)?;
-                Some(Snapshot { from: From::Files, files })
-            }
+    /// What there was when the attempt began; a process that goes on after a person's answer finds what
+    /// the first one saw.
+    pub(super) fn before(&mut self) -> Option<Snapshot> {
+        let path = self.task.first.join(BEFORE);
+        if self.folder.file_name() != self.task.first.file_name() {
+            return serde_json::from_slice(&fs::read(path).ok()?).ok();
         }
+        let before = self.snapshot()?;
+        if matches!(self.task.what, Kind::Claude(_)) {
+            let text = serde_json::to_vec(&before).ok()?;
+            private(&path).and_then(|mut file| file.write_all(&text)).ok()?;
+        }
+        Some(before)
     }
 
-    fn snapshot_of_git(&mut self, root: PathBuf) -> Option<Snapshot> {
+    /// `None`: it cannot be told.
+    fn snapshot(&mut self) -> Option<Snapshot> {
+        let project = self.task.project.clone();
+        if let Some(root) = project.ancestors().find(|folder| folder.join(".git").exists()) {
+            return self.snapshot_of_git(root);
+        }
+        let mut files = BTreeMap::new();
+        read_all(&project, &mut files, &mut 0)?;
+        Some(Snapshot { from: From::Files, files })
+    }
+
+    fn snapshot_of_git(&mut self, root: &Path) -> Option<Snapshot> {
         let list = self.git(&[
             "status",
             "--porcelain=v2",
@@ -86,7 +105,7 @@ impl Keeper {
                 files.insert(path, content.unwrap_or(line));
             }
         }
-        Some(Snapshot { from: From::Git { root, head }, files })
+        Some(Snapshot { from: From::Git { root: root.into(), head }, files })
     }
 
     /// Paths that changed since, relative to the step's folder.
@@ -107,7 +126,8 @@ impl Keeper {
                 changed.insert(path.clone());
             }
         }
-        if let (From::Git { head: old, .. }, From::Git { root, head: new }) = (&before.from, &now.from)
+        if let (From::Git { head: old, .. }, From::Git { root, head: new }) =
+            (&before.from, &now.from)
             && old != new
         {
             let root = root.clone();
@@ -120,8 +140,10 @@ impl Keeper {
             }
         }
         let cwd = self.task.cwd.clone();
-        let mut paths: Vec<String> =
-            changed.iter().map(|path| relative(path, &cwd).to_string_lossy().into_owned()).collect();
+        let mut paths: Vec<String> = changed
+            .iter()
+            .map(|path| relative(path, &cwd).to_string_lossy().into_owned())
+            .collect();
         if paths.len() > MOST_CHANGED {
             let more = paths.len() - MOST_CHANGED;
             paths.truncate(MOST_CHANGED);
@@ -136,7 +158,8 @@ impl Keeper {
         const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         let tree = |head: &str| if head == "(initial)" { EMPTY.into() } else { head.to_owned() };
         let (old, new) = (tree(old), tree(new));
-        let list = self.git(&["diff", "--name-only", "-z", "--no-renames", &old, &new, "--", "."])?;
+        let list =
+            self.git(&["diff", "--name-only", "-z", "--no-renames", &old, &new, "--", "."])?;
         let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Some(paths.map(|path| OsStr::from_bytes(path).into()).collect())
     }
@@ -159,7 +182,7 @@ impl Keeper {
             err: Box::new(|from, _| pour::pieces(from, |_| {})),
         };
         let env = [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
-        let program = Program { program: "git", args: &args, input: None, env: &env };
+        let program = Program { name: "git", args: &args, input: None, env: &env };
         let cwd = std::mem::replace(&mut self.task.cwd, self.task.project.clone());
         let ran = self.run(program, takers, Instant::now() + GIT);
         self.task.cwd = cwd;
@@ -184,7 +207,9 @@ fn path_of(line: &[u8]) -> Option<&[u8]> {
 fn content(path: &Path, bytes: &mut u64) -> io::Result<Option<Content>> {
     let about = match fs::symlink_metadata(path) {
         Ok(about) => about,
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
             return Ok(Some("absent".into()));
         }
         Err(error) => return Err(error),
@@ -203,11 +228,7 @@ fn content(path: &Path, bytes: &mut u64) -> io::Result<Option<Content>> {
 }
 
 /// Every file below `folder`; `None`: there is too much of it.
-fn read_all(
-    folder: &Path,
-    files: &mut BTreeMap<PathBuf, Content>,
-    read: &mut u64,
-) -> Option<()> {
+fn read_all(folder: &Path, files: &mut BTreeMap<PathBuf, Content>, read: &mut u64) -> Option<()> {
     let mut left = MOST_BYTES.checked_sub(*read)?;
     for entry in fs::read_dir(folder).ok()? {
         let path = entry.ok()?.path();

@@ -101,7 +101,8 @@ fn signals() -> SigSet {
 }
 
 fn keep(folder: &Path, signals: SigSet) -> Result<(), String> {
-    let unusable = |error: io::Error| format!("the folder {} cannot be used: {error}", folder.display());
+    let unusable =
+        |error: io::Error| format!("the folder {} cannot be used: {error}", folder.display());
     let folder = fs::canonicalize(folder).map_err(unusable)?;
     let about = fs::metadata(&folder).map_err(unusable)?;
     if !about.is_dir() || about.mode() & 0o077 != 0 || about.uid() != unistd::geteuid().as_raw() {
@@ -114,18 +115,24 @@ fn keep(folder: &Path, signals: SigSet) -> Result<(), String> {
         Err(error) => return Err(format!("it cannot leave its terminal: {error}")),
     }
     #[cfg(target_os = "linux")]
-    nix::sys::prctl::set_child_subreaper(true).map_err(|error| format!("it cannot adopt orphans: {error}"))?;
+    nix::sys::prctl::set_child_subreaper(true)
+        .map_err(|error| format!("it cannot adopt orphans: {error}"))?;
     // Secrets are in our memory, and what we start runs as the same user.
     #[cfg(target_os = "linux")]
-    nix::sys::prctl::set_dumpable(false).map_err(|error| format!("it cannot close its memory: {error}"))?;
+    nix::sys::prctl::set_dumpable(false)
+        .map_err(|error| format!("it cannot close its memory: {error}"))?;
     let _lock = lock(&folder).map_err(unusable)?;
     if folder.join(ENDED).exists() || folder.join(BEGAN).exists() {
         return Ok(()); // somebody was here before: an attempt is carried out once
     }
     let mut task = Vec::new();
     // It ends with whoever started us; a task that breaks off does not read.
-    io::stdin().lock().read_to_end(&mut task).map_err(|error| format!("its task cannot be read: {error}"))?;
-    let task: Task = serde_json::from_slice(&task).map_err(|error| format!("its task does not read: {error}"))?;
+    io::stdin()
+        .lock()
+        .read_to_end(&mut task)
+        .map_err(|error| format!("its task cannot be read: {error}"))?;
+    let task: Task = serde_json::from_slice(&task)
+        .map_err(|error| format!("its task does not read: {error}"))?;
     // Whoever stops us leaves this first and signals then.
     if folder.join(STOP).exists() {
         return write_down(&folder, &Left::Ended(Ended::of(Outcome::Cancelled))).map_err(unusable);
@@ -145,7 +152,7 @@ fn keep(folder: &Path, signals: SigSet) -> Result<(), String> {
 impl Keeper {
     /// `None`: it was broken off, and nobody knows how it would have ended.
     fn work(&mut self) -> Option<Left> {
-        let before = self.measures().then(|| self.snapshot());
+        let before = if self.measures() { self.before() } else { None };
         let mut left = match &self.task.what {
             Kind::Shell { .. } => self.shell(),
             Kind::Claude(_) => self.claude(),
@@ -159,13 +166,13 @@ impl Keeper {
     }
 
     /// The check, the files, and what changed.
-    fn afterwards(&mut self, ended: &mut Ended, before: Option<Option<measure::Snapshot>>) -> Option<()> {
+    fn afterwards(&mut self, ended: &mut Ended, before: Option<measure::Snapshot>) -> Option<()> {
         if ended.outcome == Outcome::Done
             && let Some(check) = self.task.check.clone()
         {
             ended.outcome = self.check(&check)?;
         }
-        if let Some(before) = before {
+        if self.measures() {
             ended.changed = before.and_then(|before| self.changed_since(&before));
             if self.task.unchanged && ended.outcome == Outcome::Done {
                 ended.outcome = measure::must_be_none(ended.changed.as_deref());

@@ -90,6 +90,14 @@ pub(super) fn last_line(path: &Path) -> Option<String> {
     Some(line.trim_end_matches('.').to_owned())
 }
 
+/// The first line that says something.
+pub(super) fn first_line(path: &Path) -> Option<String> {
+    let mut head = Vec::new();
+    File::open(path).ok()?.take(TAIL).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head);
+    head.lines().map(plain).find(|line| !line.is_empty())
+}
+
 /// One line without colours and other things that are not to be read.
 fn plain(line: &str) -> String {
     let mut out = String::new();
@@ -163,7 +171,10 @@ mod tests {
             }
         };
         assert_eq!(words(""), "exit code 3");
-        assert_eq!(words("a\n\u{1b}[31merror\u{1b}[0m: no such file.\n\n \n"), "exit code 3: error: no such file");
+        assert_eq!(
+            words("a\n\u{1b}[31merror\u{1b}[0m: no such file.\n\n \n"),
+            "exit code 3: error: no such file"
+        );
         assert!(words(&"x".repeat(9000)).chars().count() < LONGEST_LINE + 20);
     }
 }

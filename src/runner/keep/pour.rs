@@ -4,7 +4,7 @@
 use std::{
     fs::File,
     io::{ErrorKind, Read, Write as _},
-    path::PathBuf,
+    path::Path,
     sync::{Arc, mpsc::SyncSender},
 };
 
@@ -19,13 +19,8 @@ pub(super) const MOST: u64 = 2 << 30;
 pub(super) const STACK: usize = 256 << 10;
 
 /// Into the file at `path`, to the end of `from`.
-pub(super) fn into_file(
-    from: impl Read,
-    path: PathBuf,
-    mask: &Arc<Mask>,
-    tell: &SyncSender<Event>,
-) {
-    let file = private(&path);
+pub(super) fn into_file(from: impl Read, path: &Path, mask: &Arc<Mask>, tell: &SyncSender<Event>) {
+    let file = private(path);
     let mut mask = mask.stream();
     let mut masked = Vec::new();
     let mut sink = Sink { file: file.map_err(Some), written: 0 };

@@ -12,7 +12,7 @@ use std::{
     os::unix::process::CommandExt as _,
     path::Path,
     process::{ChildStderr, ChildStdout, Command, Stdio},
-    sync::mpsc::{RecvTimeoutError, SyncSender},
+    sync::mpsc::SyncSender,
     thread,
     time::{Duration, Instant},
 };
@@ -42,7 +42,7 @@ pub(super) enum Status {
 
 /// What to run, besides what the task says for all of it.
 pub(super) struct Program<'a> {
-    pub program: &'a str,
+    pub name: &'a str,
     pub args: &'a [String],
     /// Nothing: it reads an end.
     pub input: Option<String>,
@@ -50,10 +50,12 @@ pub(super) struct Program<'a> {
     pub env: &'a [(&'a str, &'a str)],
 }
 
+type Taker<From> = Box<dyn FnOnce(From, &SyncSender<Event>) + Send>;
+
 /// Who takes what it prints: each runs in a thread of its own.
 pub(super) struct Takers {
-    pub out: Box<dyn FnOnce(ChildStdout, &SyncSender<Event>) + Send>,
-    pub err: Box<dyn FnOnce(ChildStderr, &SyncSender<Event>) + Send>,
+    pub out: Taker<ChildStdout>,
+    pub err: Taker<ChildStderr>,
 }
 
 /// How it went.
@@ -87,17 +89,7 @@ impl Keeper {
     /// returns, nothing of it runs any more.
     pub(super) fn run(&mut self, what: Program<'_>, takers: Takers, deadline: Instant) -> Ran {
         let confinement = self.task.confinement.clone();
-        self.run_confined(confinement, what, takers, deadline)
-    }
-
-    pub(super) fn run_confined(
-        &mut self,
-        confinement: Option<Confinement>,
-        what: Program<'_>,
-        takers: Takers,
-        deadline: Instant,
-    ) -> Ran {
-        let mut command = command(confinement, &self.task.cwd, what.program, what.args);
+        let mut command = command(confinement, &self.task.cwd, what.name, what.args);
         command
             .env_clear()
             .envs(self.task.env.iter().map(|(name, value)| (name, value)))
@@ -108,7 +100,9 @@ impl Keeper {
             .process_group(0); // what it sends to its own group does not reach us
         let mut child = match command.spawn() {
             Ok(child) => child,
-            Err(error) => return Ran::Failed(format!("`{}` does not start: {error}", what.program)),
+            Err(error) => {
+                return Ran::Failed(format!("`{}` does not start: {error}", what.name));
+            }
         };
         let pid = child.id();
         if let (Some(mut stdin), Some(input)) = (child.stdin.take(), what.input) {
@@ -191,18 +185,11 @@ impl Keeper {
     }
 
     pub(super) fn next_until(&self, deadline: Instant) -> Option<Event> {
-        match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(event) => Some(event),
-            // We hold a sender ourselves.
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-        }
+        // We hold a sender ourselves, so that only the time can be over.
+        self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())).ok()
     }
 
-    pub(super) fn aside(
-        &self,
-        name: &str,
-        work: impl FnOnce(&SyncSender<Event>) + Send + 'static,
-    ) {
+    pub(super) fn aside(&self, name: &str, work: impl FnOnce(&SyncSender<Event>) + Send + 'static) {
         let tell = self.tell.clone();
         let thread = thread::Builder::new().name(name.into()).stack_size(pour::STACK);
         if let Err(error) = thread.spawn(move || work(&tell)) {
@@ -256,16 +243,12 @@ fn command(
     program: &str,
     args: &[String],
 ) -> Command {
-    match confinement {
-        Some(confinement) => {
-            let mut command = Command::new(crate::confine::OURSELVES);
-            command.arg0("vigie").args(Confined::new(confinement, cwd, program, args).arguments());
-            command
-        }
-        None => {
-            let mut command = Command::new(program);
-            command.args(args).current_dir(cwd);
-            command
-        }
+    if let Some(confinement) = confinement {
+        let mut command = Command::new(crate::confine::OURSELVES);
+        command.arg0("vigie").args(Confined::new(confinement, cwd, program, args).arguments());
+        return command;
     }
+    let mut command = Command::new(program);
+    command.args(args).current_dir(cwd);
+    command
 }

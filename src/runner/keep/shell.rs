@@ -66,7 +66,8 @@ impl Keeper {
     pub(super) fn check(&mut self, check: &str) -> Option<Outcome> {
         let ran = self.script(&[], check.to_owned(), CHECK_OUT, CHECK_ERR, self.deadline);
         let line = check.lines().next().unwrap_or_default();
-        let line = if line.len() < check.trim_end().len() { format!("{line} …") } else { line.into() };
+        let line =
+            if line.len() < check.trim_end().len() { format!("{line} …") } else { line.into() };
         let mut outcome = ran.outcome()?.unwrap_or_else(|status| {
             let complaints = self.folder.join(CHECK_ERR);
             let Outcome::Failed { why } = output::failed(status, &complaints) else {
@@ -92,16 +93,16 @@ impl Keeper {
             return Ran::Failed("no shell is named".into());
         };
         let args = [args, &[script]].concat();
-        let takers = self.into_files(out, err);
-        self.run(Program { program, args: &args, input: None, env: &[] }, takers, deadline)
+        let takers = self.two_files(out, err);
+        self.run(Program { name: program, args: &args, input: None, env: &[] }, takers, deadline)
     }
 
-    pub(super) fn into_files(&self, out: &str, err: &str) -> Takers {
+    pub(super) fn two_files(&self, out: &str, err: &str) -> Takers {
         let (out, err) = (self.folder.join(out), self.folder.join(err));
         let (mask, other) = (self.mask.clone(), self.mask.clone());
         Takers {
-            out: Box::new(move |from, tell| into_file(from, out, &mask, tell)),
-            err: Box::new(move |from, tell| into_file(from, err, &other, tell)),
+            out: Box::new(move |from, tell| into_file(from, &out, &mask, tell)),
+            err: Box::new(move |from, tell| into_file(from, &err, &other, tell)),
         }
     }
 }

@@ -228,7 +228,14 @@ fn strings<'a>(reader: &Reader<'a>, node: &'a Node, at: At) {
             reader.template_of(node, at, SEALED);
         }
         Value::List(items) => items.iter().for_each(|item| strings(reader, item, at)),
-        Value::Map(pairs) => pairs.iter().for_each(|(_, node)| strings(reader, node, at)),
+        Value::Map(pairs) => {
+            for (key, node) in pairs {
+                if key.text.contains("{{") {
+                    reader.error(key.span, "nothing is filled into a key");
+                }
+                strings(reader, node, at);
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, time::Duration};
 
-use super::{hints, uses::Use};
+use super::{hints, shell, uses::Use};
 use crate::{
     keys::{Shape, Table},
     nearest::nearest,
@@ -194,7 +194,12 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn text(&self, fields: &Fields<'a>, name: &'static str) -> Option<&'a str> {
-        fields.get(name).and_then(|node| self.text_of(node, name))
+        let node = fields.get(name)?;
+        // A script has words of its own for this, and a description may talk about templates.
+        if !matches!(name, "run" | "description") {
+            shell::is_filled_in_nowhere(self, node, name);
+        }
+        self.text_of(node, name)
     }
 
     /// One text or a list of them.
@@ -214,6 +219,9 @@ impl<'a> Reader<'a> {
     /// The same as owned texts.
     pub(super) fn words(&self, fields: &Fields<'a>, name: &'static str) -> Vec<String> {
         let nodes = self.texts(fields, name).unwrap_or_default();
+        for node in &nodes {
+            shell::is_filled_in_nowhere(self, node, name);
+        }
         nodes.into_iter().map(|node| scalar(node).to_owned()).collect()
     }
 
@@ -337,9 +345,9 @@ impl<'a> Reader<'a> {
             return whole;
         };
         let number = text[..at.start].matches(words).count();
-        let written = &self.text[self.byte(whole.line, whole.column)..];
-        let length = written.len().min(MOST_LOOKED_AT.max(text.len() * 4));
-        let written = &written[..written.floor_char_boundary(length)];
+        let start = self.byte(whole.line, whole.column);
+        let end = self.byte(whole.end_line, whole.end_column).max(start);
+        let written = &self.text[start..end];
         let Some((found, _)) = written.match_indices(words).nth(number) else { return whole };
         let before = &written[..found];
         let count = words.chars().count();
@@ -358,9 +366,6 @@ impl<'a> Reader<'a> {
         rest.char_indices().nth(column - 1).map_or(self.text.len(), |(at, _)| start + at)
     }
 }
-
-/// Bytes behind a scalar's start in which its words are looked for.
-const MOST_LOOKED_AT: usize = 4_096;
 
 fn bounds(shape: Shape) -> (u64, u64) {
     match shape {

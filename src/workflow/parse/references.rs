@@ -67,16 +67,21 @@ impl<'a> Check<'_, 'a> {
     fn all_of(&mut self, used: &Use<'a>) {
         let mut minus = None;
         for reference in &used.references {
+            if self.reader.is_full() {
+                return;
+            }
             // `steps.code-review.text` is a subtraction, and was told as a whole.
             if minus == Some(reference.at.start) {
                 continue;
             }
-            minus = self.one(used, reference);
+            minus = self.subtraction(used, reference);
+            if minus.is_none() {
+                self.one(used, reference);
+            }
         }
     }
 
-    /// Checks one; gives where the rest of a name with `-` in it stands, if it was taken apart.
-    fn one(&mut self, used: &Use<'a>, reference: &Reference) -> Option<usize> {
+    fn one(&mut self, used: &Use<'a>, reference: &Reference) {
         let root = reference.root.as_str();
         let call = used.place == Place::Call;
         match root {
@@ -87,7 +92,7 @@ impl<'a> Check<'_, 'a> {
                 self.own_env(used, reference);
             }
             "steps" if !matches!(used.place, Place::Workflow { .. } | Place::Call) => {
-                return self.step(used, reference);
+                self.step(used, reference);
             }
             "output" if matches!(used.place, Place::Expect | Place::Response) => {
                 let seen = used.at.step.map(|step| &self.scopes.all[used.at.scope].steps[step]);
@@ -101,7 +106,6 @@ impl<'a> Check<'_, 'a> {
             _ if self.is_item(used, root) || template::functions().any(|name| name == root) => {}
             _ => self.unknown(used, reference),
         }
-        None
     }
 
     fn span(&self, used: &Use<'a>, reference: &Reference) -> Span {
@@ -236,7 +240,7 @@ impl<'a> Check<'_, 'a> {
         }
     }
 
-    fn step(&self, used: &Use<'a>, reference: &Reference) -> Option<usize> {
+    fn step(&self, used: &Use<'a>, reference: &Reference) {
         let span = self.span(used, reference);
         let Some(id) = reference.path.first() else {
             if reference.computed {
@@ -245,21 +249,14 @@ impl<'a> Check<'_, 'a> {
             } else {
                 self.reader.error(span, "`steps` as a whole cannot be read");
             }
-            return None;
+            return;
         };
-        let (mut scope, mut from) = (used.at.scope, used.at.step);
-        let mut found = None;
-        // Those beside it first, then those around it.
-        while let Some(here) = self.scopes.all.get(scope) {
-            if let Some(number) = here.ids.get(id.as_str()) {
-                found = Some((scope, *number));
-                break;
-            }
-            let Some(above) = here.parent else { break };
-            (scope, from) = (above.scope, above.step);
-        }
-        let Some((scope, number)) = found else {
-            return self.no_step(used, reference, id, span);
+        let Some((scope, number, from)) = self.found(used, id) else {
+            let what = format!("there is no step `{}`", shortened(id));
+            let hint = inside_of(self.scopes, id);
+            let hint = hint.or_else(|| elsewhere(self.scopes, used.at.scope, id));
+            self.reader.problem(Severity::Error, span, what, hint);
+            return;
         };
         let seen = &self.scopes.all[scope].steps[number];
         let reader_step = from.map(|from| &self.scopes.all[scope].steps[from]);
@@ -283,30 +280,55 @@ impl<'a> Check<'_, 'a> {
         if self.given(used, reference, seen, &reference.path[1..]) {
             self.may_be_nothing(used, reference, seen, span);
         }
-        None
     }
 
-    fn no_step(
-        &self,
-        used: &Use<'a>,
-        reference: &Reference,
-        id: &str,
-        span: Span,
-    ) -> Option<usize> {
-        let source = scalar(used.node);
-        let rest = &source[reference.at.end..];
-        let long = rest.bytes().take_while(|c| c.is_ascii_alphanumeric() || b"_-".contains(c));
-        let long = format!("{id}{}", &rest[..long.count()]);
-        let is_step =
-            |id: &str| self.scopes.around(used.at.scope).any(|it| it.ids.contains_key(id));
-        if reference.path.len() == 1 && rest.starts_with('-') && is_step(&long) {
-            let what = format!("`steps.{long}` is a subtraction, because of the `-` in `{long}`");
-            self.reader.hinted(span, what, format!("write `steps[\"{long}\"]`"));
-            return Some(reference.at.end + 1);
+    /// `steps.code-review.text` is `steps.code` less `review.text`. Where a name with a `-` was meant,
+    /// says so and gives where the rest of it begins.
+    fn subtraction(&self, used: &Use<'a>, reference: &Reference) -> Option<usize> {
+        let rest = &scalar(used.node)[reference.at.end..];
+        let (above, last) = reference.path.split_last().map(|(last, above)| (above, last))?;
+        if !rest.starts_with('-') {
+            return None;
         }
-        let what = format!("there is no step `{}`", shortened(id));
-        let hint = inside_of(self.scopes, id).or_else(|| elsewhere(self.scopes, used.at.scope, id));
-        self.reader.problem(Severity::Error, span, what, hint);
+        let length = rest.bytes().take_while(|c| c.is_ascii_alphanumeric() || b"_-".contains(c));
+        let long = format!("{last}{}", &rest[..length.count()]);
+        let is_name = match (reference.root.as_str(), above) {
+            ("params", []) => self.params.iter().any(|param| param.name.as_str() == long),
+            ("secrets", []) => self.secrets.iter().any(|secret| secret.as_str() == long),
+            ("steps", []) => self.found(used, &long).is_some(),
+            ("steps", [id]) => {
+                let found = self.found(used, id);
+                let gives = found.and_then(|(scope, number, _)| {
+                    self.scopes.all[scope].steps[number].gives.as_ref()
+                });
+                gives.is_some_and(|gives| gives.contains(&long.as_str()))
+            }
+            _ => false,
+        };
+        if !is_name {
+            return None;
+        }
+        let above: String = std::iter::once(reference.root.as_str())
+            .chain(above.iter().map(String::as_str))
+            .collect::<Vec<_>>()
+            .join(".");
+        let what = format!("`{above}.{long}` is a subtraction, because of the `-` in `{long}`");
+        let hint = format!("write `{above}[\"{long}\"]`");
+        self.reader.hinted(self.span(used, reference), what, hint);
+        Some(reference.at.end + 1)
+    }
+
+    /// The step of that id as it is seen from there: its list, its number, and the step of that list that
+    /// reads it. Those beside it come first, then those around it.
+    fn found(&self, used: &Use<'a>, id: &str) -> Option<(usize, usize, Option<usize>)> {
+        let (mut scope, mut from) = (used.at.scope, used.at.step);
+        while let Some(here) = self.scopes.all.get(scope) {
+            if let Some(number) = here.ids.get(id) {
+                return Some((scope, *number, from));
+            }
+            let above = here.parent?;
+            (scope, from) = (above.scope, above.step);
+        }
         None
     }
 

@@ -4,6 +4,23 @@
 use super::reader::{Reader, scalar};
 use crate::yaml::Node;
 
+/// Refuses what looks like a template where text stays as it is.
+pub(super) fn is_filled_in_nowhere<'a>(reader: &Reader<'a>, node: &'a Node, name: &str) {
+    let text = scalar(node);
+    let found = text.match_indices("{{").find(|(start, _)| {
+        let inner = text[start + 2..].trim_start_matches('-').trim_start();
+        let word = inner.bytes().take_while(|c| c.is_ascii_alphanumeric() || *c == b'_').count();
+        let root = &inner[..word];
+        ROOTS.contains(&root) || reader.items.borrow().contains(&root)
+    });
+    if let Some((start, _)) = found {
+        let end = text[start..].find("}}").map_or(start + 2, |end| start + end + 2);
+        let span = reader.inside(node, &(start..end));
+        let what = format!("nothing is filled into `{name}`");
+        reader.hinted(span, what, "write out what it is");
+    }
+}
+
 /// What templates read, by their first word.
 const ROOTS: [&str; 8] = ["params", "steps", "run", "secrets", "env", "output", "item", "index"];
 
@@ -11,6 +28,9 @@ const ROOTS: [&str; 8] = ["params", "steps", "run", "secrets", "env", "output", 
 pub(super) fn no_templates<'a>(reader: &Reader<'a>, node: &'a Node) {
     let text = scalar(node);
     for (start, opening) in openings(text) {
+        if reader.is_full() {
+            return;
+        }
         let inner = text[start + opening.len()..].trim_start_matches(['-', '+']).trim_start();
         let word = inner.bytes().take_while(|c| c.is_ascii_alphanumeric() || *c == b'_').count();
         let (root, rest) = inner.split_at(word);
@@ -50,6 +70,9 @@ pub(super) fn no_templates<'a>(reader: &Reader<'a>, node: &'a Node) {
 pub(super) fn no_templates_in_code<'a>(reader: &Reader<'a>, node: &'a Node) {
     let text = scalar(node);
     for (start, _) in text.match_indices("{{") {
+        if reader.is_full() {
+            return;
+        }
         let inner = text[start + 2..].trim_start();
         if !["steps.", "params.", "secrets."].iter().any(|root| inner.starts_with(root)) {
             continue;

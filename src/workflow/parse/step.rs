@@ -74,6 +74,15 @@ fn step<'a>(
     let env = env(reader, &fields, at, Place::Step { secrets: true });
     let only_if = fields.get("if").and_then(|node| condition(reader, node, at));
     let kind = kind_name.and_then(|kind| kinds::kind(reader, scopes, &fields, kind, at));
+    let cwd = reader.template(&fields, "cwd", at, plain);
+    if let (Some(cwd), Some(node)) = (&cwd, fields.get("cwd")) {
+        relative(reader, node, &cwd.source);
+    }
+    let file = |node| {
+        let file = reader.template_of(node, at, plain);
+        relative(reader, node, &file.source);
+        Some(file)
+    };
     let mut step = Step {
         title: reader.text(&fields, "title").unwrap_or_default().to_owned(),
         needs: needs.iter().filter_map(|node| scalar(node).parse().ok()).collect(),
@@ -82,7 +91,7 @@ fn step<'a>(
         continue_on_error: reader.bool(&fields, "continue_on_error"),
         env,
         project: reader.template(&fields, "project", at, plain),
-        cwd: reader.template(&fields, "cwd", at, plain),
+        cwd,
         in_session: reader.template(&fields, "in_session", at, plain),
         timeout: timeout(reader, &fields),
         retry: retry(reader, &fields),
@@ -91,7 +100,7 @@ fn step<'a>(
             Some("json") => OutputForm::Json,
             _ => OutputForm::Text,
         },
-        files: named(reader, &fields, "files", |node| Some(reader.template_of(node, at, plain))),
+        files: named(reader, &fields, "files", file),
         cut_is_fine: reader.word(&fields, "output_cut").is_some(),
         expect: expect(reader, &fields, at),
         id: id?,
@@ -165,9 +174,10 @@ fn without_effect(reader: &Reader<'_>, fields: &Fields<'_>, kind: &'static str) 
             reader.hinted(fields.key(key), what, hint);
         }
     }
-    if fields.get("timeout").is_some() && matches!(kind, "condition" | "sleep") {
+    if fields.get("timeout").is_some() && matches!(kind, "condition" | "sleep" | "foreach") {
         let what = format!("`timeout` has no effect on a step with `{kind}`");
-        reader.hinted(fields.key("timeout"), what, "leave it out");
+        let hint = if kind == "foreach" { "give it to the steps inside" } else { "leave it out" };
+        reader.hinted(fields.key("timeout"), what, hint);
     }
 }
 
@@ -213,6 +223,14 @@ fn retry<'a>(reader: &Reader<'a>, fields: &Fields<'a>) -> Option<Retry> {
         reader.error(inner.key("longest"), "`longest` is shorter than `backoff`");
     }
     Some(retry)
+}
+
+/// Paths stay inside of the project's folder; where one is filled in, whoever opens it checks that.
+fn relative(reader: &Reader<'_>, node: &Node, path: &str) {
+    if path.starts_with(['/', '~']) || path.split('/').any(|part| part == "..") {
+        let what = format!("{} leads out of the project's folder", node.what());
+        reader.hinted(node.span, what, "paths are relative to it");
+    }
 }
 
 /// Environment variables.
@@ -273,7 +291,13 @@ fn expect<'a>(reader: &Reader<'a>, fields: &Fields<'a>, at: At) -> Expect {
             reader.hinted(inner.key(key), what, "it is for steps with shell, claude");
         }
     }
-    let patterns = |name| reader.words(&inner, name);
+    let patterns = |name| {
+        let nodes = reader.texts(&inner, name).unwrap_or_default();
+        for node in nodes {
+            relative(reader, node, scalar(node));
+        }
+        reader.words(&inner, name)
+    };
     let that = reader.texts(&inner, "that").unwrap_or_default();
     let run = reader.text(&inner, "run");
     if let Some(node) = inner.get("run") {

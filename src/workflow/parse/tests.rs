@@ -62,3 +62,10 @@ steps:
     let Kind::Claude(claude) = &workflow.steps[1].kind else { panic!() };
     assert_eq!(claude.schema, Some(serde_json::json!({"type": "object"})));
 }
+
+#[test]
+fn a_workflow_that_is_kept_reads_back_as_it_was() {
+    let workflow = good(include_str!("../cases/every-key.yaml"));
+    let kept = serde_json::to_string(&workflow).unwrap();
+    assert_eq!(serde_json::from_str::<Workflow>(&kept).unwrap(), workflow);
+}

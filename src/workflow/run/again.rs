@@ -24,7 +24,7 @@ impl State {
             RunState::Over(_) => {
                 // Whoever tries again knows what it came to, so time and money count from here.
                 self.run = RunState::Running;
-                self.end = None;
+                self.why.clear();
                 self.clock.before = chrono::TimeDelta::zero();
                 self.money.before = self.money.spent.micro_usd;
             }
@@ -79,7 +79,7 @@ impl State {
 
     /// Makes one step as if it had never run, but for the numbers of its attempts. `holder` waits for
     /// attempts that still run.
-    fn again(&mut self, node: usize, holder: usize) {
+    pub(super) fn again(&mut self, node: usize, holder: usize) {
         if self.is_over(node) {
             self.blocks[self.nodes[node].block].open += 1;
         }
@@ -92,6 +92,7 @@ impl State {
         let it = &mut self.nodes[node];
         it.kept = false;
         it.tries = 0;
+        it.crashes = 0;
         it.last_why = None;
         it.began = None;
         it.again += 1;
@@ -109,26 +110,6 @@ impl State {
             for inner in base..base + steps {
                 self.count_needs(inner);
             }
-        }
-    }
-
-    /// All rounds of a `foreach` that is tried again.
-    pub(super) fn rounds_again(&mut self, node: usize) {
-        let Some(rounds) = &self.nodes[node].rounds else { return };
-        let count = rounds.items.len();
-        for block in rounds.blocks.clone() {
-            let Block { base, scope, .. } = self.blocks[block];
-            let steps = self.plan.scopes[scope].steps.len();
-            for inner in base..base + steps {
-                self.again(inner, node);
-            }
-            for inner in base..base + steps {
-                self.count_needs(inner);
-            }
-        }
-        if let Some(rounds) = &mut self.nodes[node].rounds {
-            rounds.active = 0;
-            rounds.queue = (0..count).collect();
         }
     }
 
@@ -155,7 +136,7 @@ impl State {
         self.reopen(above, touched);
     }
 
-    fn count_needs(&mut self, node: usize) {
+    pub(super) fn count_needs(&mut self, node: usize) {
         let Node { block, place, .. } = self.nodes[node];
         let Block { base, scope, .. } = self.blocks[block];
         let plan = Arc::clone(&self.plan);

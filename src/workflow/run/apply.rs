@@ -6,13 +6,10 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use super::{
     Doubt, Ended, Entry, LeftOut, Outcome, RunState, Spent, Stop, What,
     decide::{Decision, decide},
-    state::{Block, Clock, End, Fate, Money, Nature, Node, Pending, Rounds, Stand, State},
+    limits::{Clock, Money},
+    state::{Fate, Nature, Node, Pending, Rounds, Stand, State},
 };
-use crate::{
-    Timestamp,
-    language::{Kind, Retry},
-    value::StepPath,
-};
+use crate::{Timestamp, language::Retry, value::StepPath};
 
 pub(super) fn begin(frozen: Arc<super::Frozen>) -> Arc<State> {
     let plan = Arc::new(super::plan::Plan::new(&frozen.source.workflow.steps));
@@ -23,13 +20,14 @@ pub(super) fn begin(frozen: Arc<super::Frozen>) -> Arc<State> {
         nodes: Vec::new(),
         blocks: Vec::new(),
         run: RunState::Running,
-        end: None,
+        why: String::new(),
         attention: BTreeSet::new(),
         ready: BTreeSet::new(),
         ready_agents: BTreeSet::new(),
         ready_calls: BTreeSet::new(),
         timers: BTreeSet::new(),
         outside: BTreeSet::new(),
+        answered: BTreeSet::new(),
         dropped: std::collections::BTreeMap::new(),
         failed: Vec::new(),
         fresh: Vec::new(),
@@ -71,7 +69,7 @@ impl State {
     fn decided(&mut self, node: usize, decision: Decision) {
         let stand = match decision {
             Decision::LeaveOut(why) => Stand::Pending(Pending::LeaveOut(why)),
-            Decision::End(ended) => Stand::Pending(Pending::End(Box::new(ended))),
+            Decision::End(ended) => Stand::Pending(Pending::End(ended)),
             Decision::Begin => Stand::Pending(Pending::Begin),
             Decision::Rounds(items) => {
                 let rounds = self.nodes[node].rounds.get_or_insert_with(|| {
@@ -110,7 +108,7 @@ impl State {
             What::Reset { steps, by, why, from } => self.reset(steps, by, why, from.as_ref()),
             _ if matches!(self.run, RunState::Over(_)) => {}
             What::Began { step, attempt } => {
-                self.with(step, |it, node| it.began(node, *attempt, at))
+                self.with(step, |it, node| it.began(node, *attempt, at));
             }
             What::Paused { step, attempt, asks } => self.with(step, |it, node| {
                 if it.running(node) == Some(*attempt) {
@@ -131,6 +129,7 @@ impl State {
             What::InDoubt { step, attempt } => self.with(step, |it, node| {
                 if it.running(node) == Some(*attempt) && it.outside.contains(&node) {
                     it.clock_off(node, at);
+                    it.nodes[node].crashes += 1;
                     it.put(node, Stand::InDoubt { attempt: *attempt });
                 }
             }),
@@ -144,7 +143,7 @@ impl State {
             What::Stopping { why, .. } => self.stop(*why),
             What::Finished { status, why } => {
                 self.run = RunState::Over(*status);
-                self.end = Some(End { at, why: why.clone() });
+                self.why.clone_from(why);
             }
         }
     }
@@ -208,27 +207,6 @@ impl State {
         let allowance = self.allowance(node);
         let until = self.nodes[node].wait.as_ref().map(|wait| wait.end(at));
         self.put(node, Stand::Running { attempt, since: at, until, allowance, answer });
-    }
-
-    /// What is left of the run's money, beyond what those that run may still take; `None`: no limit.
-    pub(super) fn unreserved(&self) -> Option<u64> {
-        let limit = self.frozen.source.workflow.limits.micro_usd?;
-        let spent = self.money.spent.micro_usd.saturating_sub(self.money.before);
-        Some(limit.saturating_sub(spent).saturating_sub(self.money.reserved))
-    }
-
-    fn allowance(&self, node: usize) -> u64 {
-        let (Kind::Claude(claude), Some(left)) = (&self.step(node).kind, self.unreserved()) else {
-            return 0;
-        };
-        let so_far = self.nodes[node].so_far.micro_usd;
-        let parallel = self.frozen.source.workflow.limits.parallel as usize;
-        share(
-            left,
-            claude.micro_usd.map(|own| own.saturating_sub(so_far)),
-            self.ready_agents.len(),
-            parallel,
-        )
     }
 
     fn settled(&mut self, node: usize, attempt: u32, how: Doubt, by: Option<&str>) {
@@ -397,75 +375,6 @@ impl State {
         }
     }
 
-    pub(super) fn wake_block(&mut self, block: usize) {
-        self.blocks[block].live = true;
-        let Block { base, scope, .. } = self.blocks[block];
-        for node in base..base + self.plan.scopes[scope].steps.len() {
-            self.wake(node);
-        }
-    }
-
-    pub(super) fn add_block(&mut self, scope: usize, above: Option<(usize, usize)>) -> usize {
-        let block = self.blocks.len();
-        let base = self.nodes.len();
-        let plan = Arc::clone(&self.plan);
-        let steps = &plan.scopes[scope].steps;
-        self.blocks.push(Block { scope, base, above, open: steps.len(), live: false });
-        self.nodes.extend(steps.iter().enumerate().map(|(place, step)| Node {
-            block,
-            place,
-            stand: Stand::Waiting,
-            attempts: 0,
-            tries: 0,
-            last_why: None,
-            open_needs: step.needs.len(),
-            again: 0,
-            began: None,
-            rounds: None,
-            kept: false,
-            back: None,
-            wait: None,
-            so_far: Spent::default(),
-            spent: Spent::default(),
-            wall: TimeDelta::zero(),
-        }));
-        block
-    }
-
-    /// Begins as many rounds as may run at the same time.
-    fn start_rounds(&mut self, node: usize) {
-        let Kind::Foreach(foreach) = &self.step(node).kind else { return };
-        let parallel = foreach.parallel.max(1) as usize;
-        if self.running(node).is_none() || self.is_stopped(node) {
-            return;
-        }
-        let Some(scope) = self.planned(node).inner else { return };
-        while let Some(rounds) = &mut self.nodes[node].rounds
-            && rounds.active < parallel
-            && let Some(round) = rounds.queue.pop_first()
-        {
-            let block = match rounds.blocks.get(round) {
-                Some(block) => *block,
-                // Rounds begin in order, so the next one that was never made has the next number.
-                None => {
-                    let block = self.add_block(scope, Some((node, round)));
-                    if let Some(rounds) = &mut self.nodes[node].rounds {
-                        rounds.blocks.push(block);
-                    }
-                    block
-                }
-            };
-            if self.blocks[block].open == 0 {
-                continue;
-            }
-            if let Some(rounds) = &mut self.nodes[node].rounds {
-                rounds.active += 1;
-            }
-            self.wake_block(block);
-        }
-        self.look_again(node);
-    }
-
     fn stop(&mut self, why: Stop) {
         if self.run != RunState::Running {
             return;
@@ -497,55 +406,6 @@ impl State {
             }
         }
     }
-
-    /// No further round of it begins; one that was to run again ends with what is in it.
-    fn drop_queue(&mut self, node: usize) {
-        let Some(rounds) = &mut self.nodes[node].rounds else { return };
-        for round in std::mem::take(&mut rounds.queue) {
-            if let Some(block) = rounds.blocks.get(round)
-                && self.blocks[*block].open > 0
-            {
-                self.blocks[*block].live = true;
-                rounds.active += 1;
-            }
-        }
-    }
-
-    /// Counts what the attempt came to by now, once.
-    fn charge(&mut self, node: usize, by_now: Spent) {
-        let before = self.nodes[node].so_far;
-        self.nodes[node].so_far = by_now;
-        self.spend(
-            node,
-            Spent {
-                micro_usd: by_now.micro_usd.saturating_sub(before.micro_usd),
-                input_tokens: by_now.input_tokens.saturating_sub(before.input_tokens),
-                output_tokens: by_now.output_tokens.saturating_sub(before.output_tokens),
-            },
-        );
-    }
-
-    fn spend(&mut self, node: usize, more: Spent) {
-        for spent in [&mut self.nodes[node].spent, &mut self.money.spent] {
-            spent.micro_usd = spent.micro_usd.saturating_add(more.micro_usd);
-            spent.input_tokens = spent.input_tokens.saturating_add(more.input_tokens);
-            spent.output_tokens = spent.output_tokens.saturating_add(more.output_tokens);
-        }
-    }
-
-    /// Counts the time that the attempt ran since it last began or went on.
-    pub(super) fn clock_off(&mut self, node: usize, at: Timestamp) {
-        if let Stand::Running { since, .. } = self.nodes[node].stand {
-            self.nodes[node].wall += (at - since).max(TimeDelta::zero());
-        }
-    }
-}
-
-/// What one agent may take of what is left: its own bound, or an even part where others wait as well,
-/// so that readers side by side need not go one after the other.
-pub(super) fn share(left: u64, own: Option<u64>, wait: usize, parallel: usize) -> u64 {
-    let parts = wait.min(parallel).max(1) as u64;
-    own.unwrap_or((left / parts).max(1)).min(left)
 }
 
 fn backoff(retry: &Retry, tries: u32) -> Duration {

@@ -8,7 +8,7 @@ use crate::language::{Foreach, Kind, MOST_ROUNDS, MOST_STEPS, Sleep};
 pub(super) enum Decision {
     LeaveOut(LeftOut),
     /// It ends without having begun.
-    End(Ended),
+    End(Box<Ended>),
     Begin,
     Sleep(Wait),
     /// It begins, with these items.
@@ -18,7 +18,8 @@ pub(super) enum Decision {
 }
 
 pub(super) fn decide(state: &Arc<State>, node: usize) -> Decision {
-    try_decide(state, node).unwrap_or_else(|why| Decision::End(Ended::of(Outcome::Failed { why })))
+    try_decide(state, node)
+        .unwrap_or_else(|why| Decision::End(Box::new(Ended::of(Outcome::Failed { why }))))
 }
 
 fn try_decide(state: &Arc<State>, node: usize) -> Result<Decision, String> {
@@ -52,14 +53,14 @@ fn try_decide(state: &Arc<State>, node: usize) -> Result<Decision, String> {
     })
 }
 
-fn told(is_true: bool) -> Ended {
+fn told(is_true: bool) -> Box<Ended> {
     let value = serde_json::Value::Bool(is_true);
     let output = Output {
         json: Some(value.clone()),
         values: std::iter::once(("value".to_owned(), value)).collect(),
         ..Output::default()
     };
-    Ended { output, ..Ended::of(Outcome::Done) }
+    Box::new(Ended { output, ..Ended::of(Outcome::Done) })
 }
 
 fn items(

@@ -9,13 +9,9 @@ use super::{
 use crate::{
     Timestamp,
     language::{Approval, Kind, OnTimeout},
+    nearest::nearest,
     value::{StepId, StepPath},
 };
-
-/// How alike the name of a step must be to be offered for one that is not there.
-const ALIKE: f64 = 0.75;
-/// Names offered at most.
-const OFFERED: usize = 3;
 
 impl Run {
     /// Takes in what became of a step. What is late or told twice gives nothing.
@@ -188,14 +184,10 @@ fn answered(approval: &Approval, mut ended: Ended) -> Ended {
 
 impl State {
     fn near(&self, step: &str) -> Vec<String> {
-        let mut alike: Vec<_> = (0..self.nodes.len())
-            .filter(|node| self.is_there(*node))
-            .map(|node| self.path(node).to_string())
-            .map(|path| (strsim::jaro_winkler(&path, step), path))
-            .filter(|(alike, _)| *alike >= ALIKE)
-            .collect();
-        alike.sort_by(|one, other| other.0.total_cmp(&one.0));
-        alike.into_iter().take(OFFERED).map(|(_, path)| path).collect()
+        let nodes = (0..self.nodes.len()).filter(|node| self.is_there(*node));
+        let paths: Vec<_> = nodes.map(|node| self.path(node).to_string()).collect();
+        let near = nearest(step, paths.iter().map(String::as_str));
+        near.map(str::to_owned).into_iter().collect()
     }
 
     /// Whether it belongs to a round of the list as it is now.
@@ -209,7 +201,9 @@ impl State {
     pub(super) fn shown(&self, node: usize) -> StepState {
         match self.nodes[node].stand.clone() {
             Stand::Waiting => StepState::Waiting,
-            Stand::Pending(Pending::LeaveOut(why)) => StepState::LeftOut { why },
+            Stand::Pending(Pending::LeaveOut(why)) | Stand::LeftOut(why) => {
+                StepState::LeftOut { why }
+            }
             Stand::Pending(Pending::End(_) | Pending::Begin) | Stand::Ready => StepState::Ready,
             Stand::Running { attempt, since, .. } => StepState::Running { attempt, since },
             Stand::Paused { attempt, since, .. } => StepState::Paused { attempt, since },
@@ -220,7 +214,6 @@ impl State {
             Stand::Over { attempt, at, ended } => {
                 StepState::Ended { attempt, at, outcome: ended.outcome.clone() }
             }
-            Stand::LeftOut(why) => StepState::LeftOut { why },
         }
     }
 }

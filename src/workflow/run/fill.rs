@@ -328,9 +328,8 @@ pub(super) fn outputs(state: &Arc<State>) -> Result<serde_json::Value, String> {
 pub(super) fn reason(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Done => "it ended well".into(),
-        Outcome::Failed { why } => why.clone(),
         Outcome::Denied { why } if why.is_empty() => "somebody said no".into(),
-        Outcome::Denied { why } => why.clone(),
+        Outcome::Failed { why } | Outcome::Denied { why } => why.clone(),
         Outcome::TimedOut => "it took too long".into(),
         Outcome::Cancelled => "it was stopped".into(),
     }

@@ -17,10 +17,13 @@ pub(crate) mod fence;
 mod fill;
 mod frozen;
 mod judge;
+mod limits;
 mod next;
 mod plan;
+mod progress;
 
 mod report;
+mod rounds;
 mod sleep;
 mod state;
 
@@ -33,6 +36,7 @@ pub use entry::{
     Stop, What,
 };
 pub use frozen::{Facts, Frozen, Source};
+pub use progress::{Line, Mark};
 
 pub use report::{Part, Report, Sum};
 pub use work::{
@@ -191,7 +195,7 @@ impl Run {
 
     /// Why it ended as it did; empty where it ended well or is not over.
     pub fn why(&self) -> &str {
-        self.state.end.as_ref().map_or("", |end| &end.why)
+        &self.state.why
     }
 
     pub fn step(&self, step: &StepPath) -> Option<StepState> {

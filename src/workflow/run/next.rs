@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use super::{
-    Doubt, Ended, Entry, Finish, LeftOut, Outcome, Output, RunState, Stop, What,
-    apply::share,
-    fill,
-    state::{Fate, Nature, Pending, Stand, State},
+    Doubt, Ended, Entry, Finish, Outcome, RunState, Stop, What, fill,
+    limits::share,
+    state::{Nature, Pending, Stand, State},
 };
 use crate::{
     Timestamp,
     language::{Kind, OnCrash},
 };
-use chrono::TimeDelta;
+
+/// Attempts in a row that may break off and are begun again by themselves: machines go down, but what
+/// always takes its process down with it would never end.
+const MOST_CRASHES: u32 = 5;
 
 pub(super) fn next(state: &Arc<State>, room: usize, now: Timestamp) -> Vec<Entry> {
     let whats = match state.run {
@@ -45,34 +47,6 @@ fn steps(state: &Arc<State>, room: usize, now: Timestamp) -> Vec<What> {
 }
 
 impl State {
-    /// A limit of the run that is reached.
-    fn limit(&self, now: Timestamp) -> Option<Stop> {
-        if self.run != RunState::Running || self.blocks[0].open == 0 {
-            return None;
-        }
-        if self.out_of_time().is_some_and(|at| at <= now) {
-            return Some(Stop::TimedOut);
-        }
-        let limit = self.frozen.source.workflow.limits.micro_usd?;
-        let spent = self.money.spent.micro_usd.saturating_sub(self.money.before);
-        let tries = || {
-            let due = self.timers.range(..=(now, usize::MAX));
-            due.into_iter().any(|(_, node)| matches!(self.step(*node).kind, Kind::Claude(_)))
-        };
-        let waits = self.money.reserved == 0 && (!self.ready_agents.is_empty() || tries());
-        (spent > limit || (spent == limit && waits)).then_some(Stop::OverBudget)
-    }
-
-    /// When the run is stopped if nothing happens before.
-    pub(super) fn out_of_time(&self) -> Option<Timestamp> {
-        let timeout = self.frozen.source.workflow.limits.timeout?;
-        if self.run != RunState::Running || self.clock.busy == 0 {
-            return None;
-        }
-        let whole = TimeDelta::from_std(timeout).ok()?;
-        self.clock.since.checked_add_signed((whole - self.clock.before).max(TimeDelta::zero()))
-    }
-
     fn is_done(&self) -> bool {
         self.blocks[0].open == 0
     }
@@ -90,7 +64,9 @@ impl State {
             Stand::Pending(Pending::Begin) => Some(What::Began { step, attempt: it.attempts + 1 }),
             Stand::InDoubt { attempt } => {
                 let how = match self.step(node).on_crash {
-                    OnCrash::Retry if !self.is_stopped(node) => Doubt::Again,
+                    OnCrash::Retry if it.crashes <= MOST_CRASHES && !self.is_stopped(node) => {
+                        Doubt::Again
+                    }
                     OnCrash::Retry | OnCrash::Fail | OnCrash::Ask => Doubt::Failed,
                 };
                 Some(What::Settled { step, attempt: *attempt, how, by: None })
@@ -134,55 +110,17 @@ impl State {
             (Doubt::Again | Doubt::Failed, Some(by)) => {
                 format!("nobody knows how it ended, and {by} says that it failed")
             }
+            (Doubt::Again | Doubt::Failed, None) if self.nodes[node].crashes > MOST_CRASHES => {
+                format!(
+                    "it broke off {} times in a row, and nobody knows why",
+                    self.nodes[node].crashes
+                )
+            }
             (Doubt::Again | Doubt::Failed, None) => {
                 "nobody knows how it ended, and its `on_crash` makes that a failure".to_owned()
             }
         };
         Outcome::Failed { why }
-    }
-
-    /// How a `foreach` ends whose rounds are over.
-    fn rounds_came_to(&self, node: usize) -> Ended {
-        let Some(rounds) = &self.nodes[node].rounds else { return Ended::of(Outcome::Done) };
-        let count = rounds.items.len();
-        let made = &rounds.blocks[..rounds.blocks.len().min(count)];
-        let (mut failed, mut denied, mut first) = (0, 0, None);
-        let mut stopped = made.len() < count;
-        for block in made {
-            let mut bad = Vec::new();
-            for inner in self.block_nodes(*block) {
-                match self.fate(inner) {
-                    Some(Fate::Bad(LeftOut::Stopped)) => stopped = true,
-                    Some(Fate::Bad(LeftOut::Failed { .. })) => bad.push(inner),
-                    Some(Fate::Bad(LeftOut::If | LeftOut::Condition { .. }) | Fate::Well)
-                    | None => {}
-                }
-            }
-            let outcomes: Vec<_> =
-                bad.iter().filter_map(|inner| Some((*inner, self.outcome(*inner)?))).collect();
-            stopped |= outcomes.iter().any(|(_, outcome)| **outcome == Outcome::Cancelled);
-            let Some(worst) = outcomes.first() else { continue };
-            failed += 1;
-            let only_no =
-                |(_, outcome): &(usize, &Outcome)| matches!(outcome, Outcome::Denied { .. });
-            denied += usize::from(outcomes.iter().all(only_no));
-            first.get_or_insert_with(|| {
-                format!("`{}`: {}", self.path(worst.0), fill::reason(worst.1))
-            });
-        }
-        let outcome = match first {
-            _ if stopped && self.is_stopped(node) => Outcome::Cancelled,
-            None => Outcome::Done,
-            Some(why) if denied == failed => Outcome::Denied { why },
-            Some(why) => Outcome::Failed {
-                why: format!("{failed} of {count} rounds failed, the first with {why}"),
-            },
-        };
-        let output = Output {
-            values: std::iter::once(("failed".to_owned(), failed.into())).collect(),
-            ..Output::default()
-        };
-        Ended { output, ..Ended::of(outcome) }
     }
 
     pub(super) fn outcome(&self, node: usize) -> Option<&Outcome> {

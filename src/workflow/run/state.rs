@@ -8,6 +8,7 @@ use std::{
 
 use super::{
     AskAnswer, Asks, Doubt, Ended, Frozen, LeftOut, Outcome, RunState, Spent, Stop,
+    limits::{Clock, Money},
     plan::{Plan, Planned, Scope},
     sleep::Wait,
 };
@@ -24,8 +25,8 @@ pub(super) struct State {
     pub(super) nodes: Vec<Node>,
     pub(super) blocks: Vec<Block>,
     pub(super) run: RunState,
-    /// Why the run was told to stop, when it was over, and the sentence it ended with.
-    pub(super) end: Option<End>,
+    /// The sentence it ended with.
+    pub(super) why: String,
     /// Nodes of which something is to be written whatever room there is.
     pub(super) attention: BTreeSet<usize>,
     /// Nodes that only room keeps from beginning …
@@ -38,6 +39,8 @@ pub(super) struct State {
     pub(super) timers: BTreeSet<(Timestamp, usize)>,
     /// Nodes that somebody outside carries out.
     pub(super) outside: BTreeSet<usize>,
+    /// Approvals that are over, whose words are a person's.
+    pub(super) answered: BTreeSet<usize>,
     /// Attempts that a reset left behind, each with the node that waits for its end.
     pub(super) dropped: BTreeMap<(usize, u32), usize>,
     /// Nodes at the top whose failure is one of the run, in their order of time.
@@ -50,39 +53,6 @@ pub(super) struct State {
     /// Nodes there are or will be.
     pub(super) planned: usize,
     pub(super) money: Money,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct End {
-    pub(super) at: Timestamp,
-    pub(super) why: String,
-}
-
-/// How long the run was at it, waiting for people left out.
-#[derive(Clone, Debug)]
-pub(super) struct Clock {
-    /// Nodes that run, sleep, or wait for room or their next try.
-    pub(super) busy: usize,
-    pub(super) since: Timestamp,
-    pub(super) before: TimeDelta,
-}
-
-impl Clock {
-    pub(super) fn at(&self, now: Timestamp) -> TimeDelta {
-        if self.busy == 0 {
-            return self.before;
-        }
-        self.before + (now - self.since).max(TimeDelta::zero())
-    }
-}
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Money {
-    pub(super) spent: Spent,
-    /// What agents that run may still take.
-    pub(super) reserved: u64,
-    /// What was spent before the last retry: the limit counts from there.
-    pub(super) before: u64,
 }
 
 /// Steps of one scope, in one round.
@@ -106,6 +76,8 @@ pub(super) struct Node {
     pub(super) attempts: u32,
     /// Tries that failed since it was last made to run.
     pub(super) tries: u32,
+    /// Attempts in a row of which nobody knows how they ended, since it was last made to run.
+    pub(super) crashes: u32,
     pub(super) last_why: Option<String>,
     /// Needs that are not over, and attempts that a reset left behind.
     pub(super) open_needs: usize,
@@ -213,9 +185,7 @@ pub(super) enum Fate {
 /// What `next` and the limits look at, of one node.
 #[derive(Default, PartialEq, Eq)]
 struct Facets {
-    ready: bool,
-    ready_agent: bool,
-    ready_call: bool,
+    ready: Option<Nature>,
     timer: Option<Timestamp>,
     outside: bool,
     holding: bool,
@@ -347,9 +317,9 @@ impl State {
         self.nodes[node].stand = stand;
         let after = self.facets(node);
         if before != after {
-            set(&mut self.ready, node, after.ready);
-            set(&mut self.ready_agents, node, after.ready_agent);
-            set(&mut self.ready_calls, node, after.ready_call);
+            set(&mut self.ready, node, after.ready == Some(Nature::Work));
+            set(&mut self.ready_agents, node, after.ready == Some(Nature::Agent));
+            set(&mut self.ready_calls, node, after.ready == Some(Nature::Call));
             set(&mut self.outside, node, after.outside);
             if let Some(at) = before.timer {
                 self.timers.remove(&(at, node));
@@ -360,6 +330,10 @@ impl State {
             self.holding = self.holding + usize::from(after.holding) - usize::from(before.holding);
             self.clock.busy = self.clock.busy + usize::from(after.busy) - usize::from(before.busy);
             self.money.reserved = self.money.reserved + after.reserved - before.reserved;
+        }
+        if matches!(self.step(node).kind, Kind::Approval(_)) {
+            let is_over = matches!(self.nodes[node].stand, Stand::Over { .. });
+            set(&mut self.answered, node, is_over);
         }
         self.look_again(node);
     }
@@ -400,13 +374,7 @@ impl State {
     fn facets(&self, node: usize) -> Facets {
         let nature = Nature::of(&self.step(node).kind);
         match &self.nodes[node].stand {
-            Stand::Ready => Facets {
-                ready: nature == Nature::Work,
-                ready_agent: nature == Nature::Agent,
-                ready_call: nature == Nature::Call,
-                busy: true,
-                ..Facets::default()
-            },
+            Stand::Ready => Facets { ready: Some(nature), busy: true, ..Facets::default() },
             Stand::Backoff { until, .. } => {
                 Facets { timer: Some(*until), busy: true, ..Facets::default() }
             }
@@ -438,7 +406,7 @@ fn set(these: &mut BTreeSet<usize>, node: usize, is_in: bool) {
 }
 
 /// What a kind of step takes while it runs.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nature {
     /// Nothing: it is the engine's own.
     Inside,

@@ -68,6 +68,29 @@ fn what_is_wrong_is_said_before_it_runs() {
 }
 
 #[test]
+fn nothing_grows_without_end() {
+    let big = "x".repeat(LONGEST - 1);
+    let context = context! { big };
+    assert_eq!(Template::new("{{ big }}").render(&context).unwrap().len(), LONGEST - 1);
+    for source in [
+        "{{ big }}{{ big }}".to_owned(),
+        "{% for a in range(9999) %}{{ big }}{% endfor %}".into(),
+        format!("{{% set a = big %}}{}", "{% set a = a ~ a %}".repeat(150)),
+        "{{ big * 1000000 }}".into(),
+        "{{ range(99999999999) | join(big) }}".into(),
+    ] {
+        assert!(Template::new(&source).render(&context).is_err(), "{source}");
+    }
+}
+
+#[test]
+fn what_is_data_is_not_evaluated_again() {
+    let context = context! { evil => "{{ 1 + 1 }} $(touch pwned) {% if x %}" };
+    let text = Template::new("{{ evil }}").render(&context).unwrap();
+    assert_eq!(text, "{{ 1 + 1 }} $(touch pwned) {% if x %}");
+}
+
+#[test]
 fn no_source_is_deep_enough_to_hurt() {
     for source in [
         format!("{{{{ {} }}}}", "(".repeat(900)),

@@ -5,7 +5,6 @@ mod json;
 mod read;
 mod tree;
 
-
 pub(crate) use json::{JsonError, json};
 pub(crate) use read::read;
 pub(crate) use tree::{Key, Node, Span, Value, is_hidden, shortened};

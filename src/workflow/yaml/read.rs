@@ -125,6 +125,10 @@ impl Reader {
             Event::Alias(anchor) => self.alias(anchor, span),
             Event::Scalar(text, style, anchor, tag) => {
                 self.no_tag(tag.is_some(), span);
+                if text.contains('\0') {
+                    let what = "a null character cannot be passed on to any program".into();
+                    self.faults.push(Fault { span, what, hint: None });
+                }
                 let plain = style == ScalarStyle::Plain;
                 let node = Node { span, value: Value::Scalar { text: text.into_owned(), plain } };
                 self.keep(anchor, &node)?;
@@ -280,11 +284,12 @@ impl Reader {
 }
 
 fn twice(key: &Key, first: Span) -> Fault {
-    let what = format!(
-        "duplicate key `{}` at lines {} and {}",
-        super::tree::shortened(&key.text),
-        first.line,
-        key.span.line
-    );
+    let name = super::tree::shortened(&key.text);
+    let (one, other) = (first.line, key.span.line);
+    let what = if one == other {
+        format!("duplicate key `{name}`, twice in line {one}")
+    } else {
+        format!("duplicate key `{name}` at lines {one} and {other}")
+    };
     Fault { span: key.span, what, hint: Some("keep one of them".into()) }
 }

@@ -50,8 +50,8 @@ enum Begin {
     GoOn,
 }
 
-fn act(what: &What) -> Option<Act> {
-    Some(match what {
+fn act(what: &What) -> Act {
+    match what {
         What::Began { step, attempt } => {
             Act::Begin { step: step.clone(), attempt: *attempt, how: Begin::Anew }
         }
@@ -67,7 +67,7 @@ fn act(what: &What) -> Option<Act> {
         What::Reset { .. } => Act::Reopen,
         What::Stopping { .. } => Act::StopSome,
         What::Finished { status, why } => Act::Finish { status: *status, why: why.clone() },
-    })
+    }
 }
 
 impl Work<'_> {
@@ -108,7 +108,7 @@ impl Work<'_> {
         let Some(mut seq) = self.state.runs.get(run).map(|known| known.seq) else { return };
         let mut acts = Vec::new();
         for entry in entries {
-            acts.extend(act(&entry.what));
+            acts.push(act(&entry.what));
             seq += 1;
             self.put(Row::RunLog(RunLogRow { run, seq, entry }));
         }
@@ -133,7 +133,7 @@ impl Work<'_> {
                 self.reopen(run);
                 self.stop_what_is_to_stop(run);
             }
-            Act::Finish { status, why } => self.finish_run(run, status, why),
+            Act::Finish { status, why } => self.finish_run(run, status, &why),
         }
     }
 
@@ -157,7 +157,8 @@ impl Work<'_> {
                 break;
             }
             // Room on this machine is looked after where a step is handed to the runner.
-            let entries = known.run.next(usize::MAX, self.now);
+            let mut entries = known.run.next(usize::MAX, self.now);
+            entries.truncate(*left); // the rest comes again
             if entries.is_empty() {
                 break;
             }
@@ -257,19 +258,29 @@ impl Work<'_> {
     fn hold_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow, needs: Needs) {
         match self.project_of_step(run, &step) {
             Ok(project) => {
-                let with = With::Held { project: project.name, needs, how };
+                let with = With::Held { project: project.name, needs, how: Box::new(how) };
                 self.state.runs.begin_work(run, step, AtWork { attempt, with, until: None });
             }
             Err(why) => self.tell_ended(run, &step, attempt, Outcome::Failed { why }),
         }
     }
 
-    /// The project a step runs in: its own, else the run's, else the first there is.
-    pub(super) fn project_of_step(&self, run: RunId, step: &StepPath) -> Result<Project, String> {
+    /// The project a step runs in: its own, else the run's, else the first there is. Where it runs in
+    /// a session's folder, that is the folder.
+    fn project_of_step(&self, run: RunId, step: &StepPath) -> Result<Project, String> {
         let known = self.state.runs.get(run).ok_or("its run is gone")?;
-        let own = known.run.work(step)?.project;
-        let name = own.or_else(|| known.row.project.as_ref().map(ToString::to_string));
-        self.project(name.as_deref()).map_err(|refusal| refusal.to_string())
+        let work = known.run.work(step)?;
+        let own = known.row.project.as_ref().map(ToString::to_string);
+        let project = self.project(work.project.or(own).as_deref());
+        let project = project.map_err(|refusal| refusal.to_string())?;
+        let Some(name) = work.in_session else { return Ok(project) };
+        let session = self.state.session_named(name.trim());
+        let session = session.ok_or_else(|| format!("there is no session `{name}`"))?;
+        if session.project != project.name {
+            let (other, own) = (&session.project, &project.name);
+            return Err(format!("{name} works in {other}, and this step in {own}"));
+        }
+        Ok(Project { path: session.cwd.clone(), ..project })
     }
 
     fn give_room(&mut self) {
@@ -288,6 +299,17 @@ impl Work<'_> {
         let Ok(project) = self.project_of_step(run, &step) else { return };
         let Some(known) = self.state.runs.get(run) else { return };
         let Ok(work) = known.run.work(&step) else { return };
+        let folder = match &work.in_session {
+            None => project.path,
+            Some(session) => match self.state.session_named(session) {
+                Some(session) => session.cwd.clone(),
+                None => {
+                    let why = format!("there is no session {session} whose folder it could run in");
+                    self.state.runs.end_work(run, &step);
+                    return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
+                }
+            },
+        };
         let order = StepOrder {
             run,
             name: known.row.name(),
@@ -295,7 +317,7 @@ impl Work<'_> {
             attempt,
             how,
             work,
-            folder: project.path,
+            folder,
             project: project.name,
             workflow: known.row.workflow.clone(),
         };
@@ -345,13 +367,14 @@ impl Work<'_> {
     /// After a start: every attempt that was at work is found again, or what became of it is.
     pub(in crate::decide) fn boot_runs(&mut self) {
         self.state.runs.booted = Some(self.now);
+        // Gates are read before the runs they are for.
+        for gate in self.state.gates.values() {
+            self.state.runs.put_gate(gate);
+        }
         let open: Vec<_> = self.state.runs.open().map(|known| known.row.id).collect();
         for id in &open {
             self.boot_run(*id);
             self.state.runs.touch(*id);
-        }
-        for gate in self.state.gates.values() {
-            self.state.runs.put_gate(gate);
         }
     }
 

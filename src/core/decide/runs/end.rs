@@ -12,11 +12,11 @@ use crate::{
 };
 
 impl Work<'_> {
-    pub(super) fn finish_run(&mut self, id: RunId, status: Finish, why: String) {
+    pub(super) fn finish_run(&mut self, id: RunId, status: Finish, why: &str) {
         let Some(known) = self.state.runs.get(id) else { return };
         let mut row = known.row.clone();
         let spent = known.run.spent();
-        row.life = RunLife::Over { status, why: why.clone(), at: self.now };
+        row.life = RunLife::Over { status, why: why.into(), at: self.now };
         let (name, parent, workflow) = (row.name(), row.parent.clone(), row.workflow.clone());
         self.put(Row::Run(row));
         for gate in self.state.runs.gates_of(id) {

@@ -32,7 +32,7 @@ impl Work<'_> {
     pub(super) fn offer_workflows(&mut self, message: &Message) {
         let ready = self.state.runs.catalog.all.values().filter(|known| known.source.is_some());
         let offered: Vec<_> = ready.map(|known| known.name.clone()).take(OFFERED).collect();
-        let form = self.new_form(message, String::new(), BTreeMap::new(), offered);
+        let form = Self::new_form(message, String::new(), BTreeMap::new(), offered);
         self.post_form(form);
     }
 
@@ -52,7 +52,7 @@ impl Work<'_> {
             source.workflow.params.iter().any(|param| asked(&param))
         });
         if missing && project.is_none() {
-            let form = self.new_form(message, known.name.clone(), given, Vec::new());
+            let form = Self::new_form(message, known.name.clone(), given, Vec::new());
             self.post_form(form);
             return Ok(None);
         }
@@ -62,7 +62,6 @@ impl Work<'_> {
     }
 
     fn new_form(
-        &self,
         message: &Message,
         workflow: String,
         given: BTreeMap<String, Given>,
@@ -82,12 +81,11 @@ impl Work<'_> {
 
     fn post_form(&mut self, mut form: RunForm) {
         let post = self.form_post(&form, None);
-        match form.shown.clone() {
-            Some(shown) => self.edit_all(&[shown], &post, Rank::Note),
-            None => {
-                let delivery = self.post_to_place(&form.place, None, post);
-                form.shown = Some(Shown { delivery, to: target_of(&form.place) });
-            }
+        if let Some(shown) = form.shown.clone() {
+            self.edit_all(&[shown], &post, Rank::Note);
+        } else {
+            let delivery = self.post_to_place(&form.place, None, post);
+            form.shown = Some(Shown { delivery, to: target_of(&form.place) });
         }
         self.state.runs.keep_form(form);
     }
@@ -177,34 +175,28 @@ impl Work<'_> {
         }
     }
 
-    /// A tap on one of the options.
-    pub(in crate::decide) fn fill_in(
-        &mut self,
-        id: HeardId,
-        at: usize,
-        option: usize,
-        _who: &Who,
-    ) -> Result<String, Refusal> {
-        let Some(mut form) = self.state.runs.form(id).cloned() else { return Ok(GONE.into()) };
+    /// A tap on one of the options; the words are for whoever tapped.
+    pub(in crate::decide) fn fill_in(&mut self, id: HeardId, at: usize, option: usize) -> String {
+        let Some(mut form) = self.state.runs.form(id).cloned() else { return GONE.into() };
         let said = match self.next_of(&form) {
             Next::Choose => {
-                let Some(name) = form.offered.get(option).cloned() else { return Ok(GONE.into()) };
+                let Some(name) = form.offered.get(option).cloned() else { return GONE.into() };
                 form.workflow.clone_from(&name);
                 form.offered.clear();
                 name
             }
             Next::Ask { at: open, param } if open == at => {
                 let Some(choice) = choices(&param).get(option).cloned() else {
-                    return Ok(GONE.into());
+                    return GONE.into();
                 };
                 let said = worded(&choice);
                 form.given.insert(param.name.to_string(), Given::Json(choice));
                 said
             }
-            Next::Ask { .. } | Next::Confirm => return Ok("That was answered already.".into()),
+            Next::Ask { .. } | Next::Confirm => return "That was answered already.".into(),
         };
         self.post_form(form);
-        Ok(said)
+        said
     }
 
     /// Words in reply to what a form asks. `false`: they are none.

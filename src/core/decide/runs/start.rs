@@ -176,7 +176,8 @@ impl Work<'_> {
                 && known.row.parent.is_none()
                 && Some(known.row.id) != but
         };
-        let open: Vec<_> = self.state.runs.open().filter(of_it).collect();
+        let mut open: Vec<_> = self.state.runs.open().filter(of_it).collect();
+        open.sort_by_key(|known| known.row.number);
         let runs: Vec<_> = open.iter().filter(|known| known.row.life == RunLife::Running).collect();
         if runs.len() < concurrency && open.len() == runs.len() {
             return Turn::Now;
@@ -218,7 +219,8 @@ impl Work<'_> {
         loop {
             let of_it =
                 |known: &&KnownRun| known.row.workflow == workflow && known.row.parent.is_none();
-            let open: Vec<_> = self.state.runs.open().filter(of_it).collect();
+            let mut open: Vec<_> = self.state.runs.open().filter(of_it).collect();
+            open.sort_by_key(|known| known.row.number);
             let runs = open.iter().filter(|known| known.row.life == RunLife::Running).count();
             let first = open.iter().find(|known| known.row.life == RunLife::Queued);
             let Some(first) = first else { return };

@@ -81,6 +81,11 @@ impl Work<'_> {
     /// The files say something new.
     pub(in crate::decide) fn catalog(&mut self, catalog: Catalog) {
         self.state.runs.catalog = catalog;
+        self.plan_fires();
+        self.fire_schedules();
+    }
+
+    fn plan_fires(&mut self) {
         let all: Vec<_> = self.state.runs.catalog.all.values().cloned().collect();
         self.state.runs.fires.clear();
         for known in all {
@@ -94,7 +99,6 @@ impl Work<'_> {
             }
             self.plan_fire(&known.name, &schedules);
         }
-        self.fire_schedules();
     }
 
     fn put_slot(&mut self, workflow: &str, slot: Timestamp) {
@@ -114,6 +118,10 @@ impl Work<'_> {
     }
 
     pub(in crate::decide) fn fire_schedules(&mut self) {
+        let seen = self.state.runs.seen.replace(self.now);
+        if seen.is_some_and(|seen| seen > self.now + AHEAD) {
+            self.plan_fires(); // the clock was far ahead, and what it led to must not last
+        }
         let due = self.state.runs.fires.iter().take_while(|(at, _)| *at <= self.now);
         for (at, workflow) in due.cloned().collect::<Vec<_>>() {
             self.state.runs.fires.remove(&(at, workflow.clone()));

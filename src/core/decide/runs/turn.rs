@@ -45,7 +45,7 @@ impl Work<'_> {
                 let with = With::Session { session };
                 let work = AtWork { attempt, with, until };
                 self.state.runs.begin_work(run, step.clone(), work);
-                self.queue_step(session, of_step, &turn.prompt);
+                self.queue_step(session, &of_step, &turn.prompt);
             }
             Err(why) => self.tell_ended(run, step, attempt, Outcome::Failed { why }),
         }
@@ -146,14 +146,14 @@ impl Work<'_> {
         }))
     }
 
-    fn queue_step(&mut self, session: SessionId, of_step: OfStep, words: &str) {
+    fn queue_step(&mut self, session: SessionId, of_step: &OfStep, words: &str) {
         let number = self.state.next_prompt;
         self.state.next_prompt += 1;
         let prompt = Prompt {
             id: self.ids.make(PromptId::from_parts),
             session,
             number,
-            text: self.step_words(&of_step, words),
+            text: self.step_words(of_step, words),
             form: PromptForm::Others,
             by: None,
             message: None,
@@ -197,13 +197,13 @@ impl Work<'_> {
         self.change(session, |s| {
             let before = s.spent;
             if let Some(turn) = &mut s.turn {
-                turn.of_step = Some(TurnOfStep { step: of_step, before });
+                turn.of_step = Some(Box::new(TurnOfStep { step: of_step, before }));
             }
         });
     }
 
     pub(in crate::decide) fn turn_of_step(&self, session: SessionId) -> Option<TurnOfStep> {
-        self.state.sessions.get(&session)?.turn.as_ref()?.of_step.clone()
+        self.state.sessions.get(&session)?.turn.as_ref()?.of_step.as_deref().cloned()
     }
 
     /// A turn is over that was a step's.

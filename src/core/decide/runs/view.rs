@@ -175,7 +175,7 @@ fn step_view(
     }
     StepView {
         step: step.to_string(),
-        kind: known.run.definition(step).map(|step| kind_word(&step.kind)).unwrap_or("").into(),
+        kind: known.run.definition(step).map_or("", |step| kind_word(&step.kind)).into(),
         state: word.into(),
         words,
         attempt,

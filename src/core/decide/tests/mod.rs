@@ -8,6 +8,7 @@ mod mail;
 mod outbox;
 mod people;
 mod routing;
+mod runs;
 mod services;
 mod sessions;
 mod spawn;

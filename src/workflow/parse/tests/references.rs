@@ -229,3 +229,35 @@ steps:
     assert!(workflow.steps.iter().all(|step| step.env.len() == 1));
     assert_eq!(workflow.steps[1].retry.as_ref().unwrap().times, 1);
 }
+
+#[test]
+fn a_name_with_a_dash_is_no_subtraction() {
+    insta::assert_snapshot!(told(r#"name: dash
+params: {my-target: {default: a}, count: {type: integer, default: 3}}
+secrets: [MY-TOKEN]
+steps:
+  - {id: get-it, http: {url: "https://x", extract: {the-id: response.json}}, title: "{{ x }}"}
+  - {id: a, needs: [get-it], shell: "true", env: {A: "{{ params.my-target }}", B: "{{ secrets.MY-TOKEN }}", C: "{{ steps.get-it.the-id }}", D: '{{ steps["get-it"].the-id }}', E: "{{ params.count-1 }}", F: '{{ params["my-target"] }}'}}
+"#), @r#"
+        f:6:58: error: `params.my-target` is a subtraction, because of the `-` in `my-target`
+         6 |   - {id: a, needs: [get-it], shell: "true", env: {A: "{{ params.my-target }}", B: "{{ secrets.MY-TOKEN }}", C: "{{ steps.get-it.the-id }}", D: '{{ steps["get-it…
+           |                                                          ^^^^^^^^^
+           hint: write `params["my-target"]`
+        f:6:87: error: `secrets.MY-TOKEN` is a subtraction, because of the `-` in `MY-TOKEN`
+         6 |   - {id: a, needs: [get-it], shell: "true", env: {A: "{{ params.my-target }}", B: "{{ secrets.MY-TOKEN }}", C: "{{ steps.get-it.the-id }}", D: '{{ steps["get-it…
+           |                                                                                       ^^^^^^^^^^
+           hint: write `secrets["MY-TOKEN"]`
+        f:6:116: error: `steps.get-it` is a subtraction, because of the `-` in `get-it`
+         6 |   - {id: a, needs: [get-it], shell: "true", env: {A: "{{ params.my-target }}", B: "{{ secrets.MY-TOKEN }}", C: "{{ steps.get-it.the-id }}", D: '{{ steps["get-it…
+           |                                                                                                                    ^^^^^^^^^
+           hint: write `steps["get-it"]`
+        f:6:133: error: there is nothing called `id` to read
+         6 |   - {id: a, needs: [get-it], shell: "true", env: {A: "{{ params.my-target }}", B: "{{ secrets.MY-TOKEN }}", C: "{{ steps.get-it.the-id }}", D: '{{ steps["get-it…
+           |                                                                                                                                     ^^
+           hint: text stands in quotes: "id"; there are: params, steps, run, env
+        f:6:148: error: `steps.get-it.the-id` is a subtraction, because of the `-` in `the-id`
+         6 |   - {id: a, needs: [get-it], shell: "true", env: {A: "{{ params.my-target }}", B: "{{ secrets.MY-TOKEN }}", C: "{{ steps.get-it.the-id }}", D: '{{ steps["get-it…
+           |                                                                                                                                                    ^^^^^^^^^^^^^
+           hint: write `steps.get-it["the-id"]`
+        "#);
+}

@@ -43,7 +43,7 @@ steps:
         f:12:5: error: unknown key `banana`
          12 |     banana: 1
             |     ^^^^^^
-           hint: keys of a step: id, title, needs, if, always, continue_on_error, env, project, cwd, timeout, retry, on_crash, output, files, output_cut, expect, shell, claude, http, javascript, sleep, condition, approval, workflow, foreach
+           hint: keys of a step: id, title, needs, if, always, continue_on_error, env, project, cwd, in_session, timeout, retry, on_crash, output, files, output_cut, expect, shell, claude, http, javascript, sleep, condition, approval, workflow, foreach
         "#);
 }
 
@@ -354,4 +354,99 @@ steps:
            |                                         ^^^^^^^^^^^^
            hint: `steps.a.text or "…"` says what then
         "#);
+}
+
+#[test]
+fn where_nothing_is_filled_in_it_is_said() {
+    insta::assert_snapshot!(told(r#"name: t
+title: "Deploy {{ params.x }}"
+description: "Write {{ params.x }} to read x."
+params: {x: {default: a}}
+steps:
+  - {id: a, claude: {prompt: x, model: "{{ params.x }}", tools: ["Bash({{ params.x }})", "Bash(docker ps {{.Names}})"]}}
+  - {id: b, approval: {ask: "?", by: ["{{ params.x }}"]}}
+  - {id: c, http: {url: "https://x", method: POST, json: {"{{ params.x }}": 1}}}
+  - {id: d, shell: {script: x, shell: ["{{ params.x }}", -c]}}
+  - {id: e, shell: x, cwd: /etc, files: {a: ../b, c: "~/x", d: a/../b, e: ok..txt}, expect: {unchanged: [/x, "src/**"]}}
+  - {id: f, shell: x, env: {A: "\0"}}
+"#), @r#"
+        f:2:16: error: nothing is filled into `title`
+         2 | title: "Deploy {{ params.x }}"
+           |                ^^^^^^^^^^^^^^
+           hint: write out what it is
+        f:6:41: error: nothing is filled into `model`
+         6 |   - {id: a, claude: {prompt: x, model: "{{ params.x }}", tools: ["Bash({{ params.x }})", "Bash(docker ps {{.Names}})"]}}
+           |                                         ^^^^^^^^^^^^^^
+           hint: write out what it is
+        f:6:72: error: nothing is filled into `tools`
+         6 |   - {id: a, claude: {prompt: x, model: "{{ params.x }}", tools: ["Bash({{ params.x }})", "Bash(docker ps {{.Names}})"]}}
+           |                                                                        ^^^^^^^^^^^^^^
+           hint: write out what it is
+        f:7:40: error: nothing is filled into `by`
+         7 |   - {id: b, approval: {ask: "?", by: ["{{ params.x }}"]}}
+           |                                        ^^^^^^^^^^^^^^
+           hint: write out what it is
+        f:8:59: error: nothing is filled into a key
+         8 |   - {id: c, http: {url: "https://x", method: POST, json: {"{{ params.x }}": 1}}}
+           |                                                           ^^^^^^^^^^^^^^^^
+        f:9:41: error: nothing is filled into `shell`
+         9 |   - {id: d, shell: {script: x, shell: ["{{ params.x }}", -c]}}
+           |                                         ^^^^^^^^^^^^^^
+           hint: write out what it is
+        f:10:28: error: `/etc` leads out of the project's folder
+         10 |   - {id: e, shell: x, cwd: /etc, files: {a: ../b, c: "~/x", d: a/../b, e: ok..txt}, expect: {unchanged: [/x, "src/**"]}}
+            |                            ^^^^
+           hint: paths are relative to it
+        f:10:45: error: `../b` leads out of the project's folder
+         10 |   - {id: e, shell: x, cwd: /etc, files: {a: ../b, c: "~/x", d: a/../b, e: ok..txt}, expect: {unchanged: [/x, "src/**"]}}
+            |                                             ^^^^
+           hint: paths are relative to it
+        f:10:54: error: `"~/x"` leads out of the project's folder
+         10 |   - {id: e, shell: x, cwd: /etc, files: {a: ../b, c: "~/x", d: a/../b, e: ok..txt}, expect: {unchanged: [/x, "src/**"]}}
+            |                                                      ^^^^^
+           hint: paths are relative to it
+        f:10:64: error: `a/../b` leads out of the project's folder
+         10 |   - {id: e, shell: x, cwd: /etc, files: {a: ../b, c: "~/x", d: a/../b, e: ok..txt}, expect: {unchanged: [/x, "src/**"]}}
+            |                                                                ^^^^^^
+           hint: paths are relative to it
+        f:10:106: error: `/x` leads out of the project's folder
+         10 |   - {id: e, shell: x, cwd: /etc, files: {a: ../b, c: "~/x", d: a/../b, e: ok..txt}, expect: {unchanged: [/x, "src/**"]}}
+            |                                                                                                          ^^
+           hint: paths are relative to it
+        f:11:32: error: a null character cannot be passed on to any program
+         11 |   - {id: f, shell: x, env: {A: "\0"}}
+            |                                ^^^^
+        "#);
+}
+
+#[test]
+fn what_yaml_can_do_and_a_workflow_does_not() {
+    insta::assert_snapshot!(told("name: !!str t
+<<: 1
+x-a: &a {k: 1}
+x-b: {<<: *a, <<: *a}
+x-c: {<<: [*a, 2]}
+x-d: *a
+steps:
+  - {id: a, shell: 'true', <<: {timeout: 5x}}
+  - {id: b, shell: 'true', <<: {timeout: 5s}, timeout: 6s}
+"), @r"
+        f:1:7: error: tags (`!…`) have no meaning in a workflow
+         1 | name: !!str t
+           |       ^^^^^^^
+           hint: leave it out
+        f:2:1: error: `<<` takes over a map or a list of maps, not `1`
+         2 | <<: 1
+           | ^^
+        f:4:15: error: duplicate key `<<`, twice in line 4
+         4 | x-b: {<<: *a, <<: *a}
+           |               ^^
+           hint: keep one of them
+        f:5:16: error: `<<` takes over maps, and one of these is `2`
+         5 | x-c: {<<: [*a, 2]}
+           |                ^
+        f:8:42: error: `5x` is no duration such as `90s`, `10m`, `1h30m` or `7d`
+         8 |   - {id: a, shell: 'true', <<: {timeout: 5x}}
+           |                                          ^^
+        ");
 }

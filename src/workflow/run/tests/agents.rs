@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::build::*;
 use crate::{
     language::{Kind, Step},
@@ -124,11 +126,38 @@ fn a_step_goes_on_with_a_conversation() {
 fn a_turn_in_a_session_has_the_prompt_and_its_name() {
     let turn = claude("a", "Say {{ 1 + 1 }}").with(|step| match &mut step.kind {
         Kind::Claude(claude) => {
-            claude.session = Some(crate::template::Template::new("{{ run.trigger }}"))
+            claude.session = Some(crate::template::Template::new("{{ run.trigger }}"));
         }
         other => panic!("{other:?}"),
     });
     let run = Owner::of(vec![turn]);
     let work = serde_json::to_value(run.work("a").what).unwrap();
     assert_eq!(work["turn"], serde_json::json!({ "session": "a person", "prompt": "Say 2" }));
+}
+
+proptest! {
+    #[test]
+    fn agents_that_keep_to_theirs_never_cost_more_than_the_run_may(
+        limit in 1..500_u64,
+        parallel in 1..5_u32,
+        own in proptest::collection::vec(proptest::option::of(1..200_u64), 1..12),
+        order in proptest::collection::vec(any::<usize>(), 12),
+        takes in proptest::collection::vec(0..=100_u64, 12),
+    ) {
+        let steps = own.iter().enumerate().map(|(place, own)| agent(&format!("a{place}"), *own));
+        let mut it = workflow(steps.collect());
+        it.limits.micro_usd = Some(limit);
+        it.limits.parallel = parallel;
+        let mut run = Owner::with(it);
+        for (order, takes) in order.iter().zip(takes) {
+            let runs = run.runs();
+            let may: u64 = runs.iter().filter_map(|step| may(&run, step)).sum();
+            prop_assert!(run.run.spent().micro_usd + may <= limit);
+            let Some(step) = runs.get(order % runs.len().max(1)) else { break };
+            let most = self::may(&run, step).unwrap();
+            run.end(step, cost(most * takes / 100));
+        }
+        prop_assert!(run.finish().is_some());
+        prop_assert!(run.run.spent().micro_usd <= limit);
+    }
 }

@@ -144,7 +144,7 @@ pub(super) trait With: Sized {
             step.retry = Some(Retry {
                 times,
                 backoff: Duration::from_secs(seconds),
-                longest: Duration::from_secs(60),
+                longest: Duration::from_mins(1),
                 same_error: true,
             });
         })

@@ -3,9 +3,11 @@
 mod again;
 mod agents;
 mod build;
+mod crash;
 mod data;
 mod expect;
 mod order;
 mod random;
+mod size;
 mod stop;
 mod waits;

@@ -125,7 +125,7 @@ impl World {
     }
 
     /// The prompt it was handed last does not go in.
-    fn refuses(&mut self, name: &str, why: RefusedPrompt) {
+    pub(in crate::decide::tests) fn refuses(&mut self, name: &str, why: RefusedPrompt) {
         let session = self.id(name);
         let handed = self.orders.iter().rev().find_map(|(id, order)| match &order.what {
             OrderKind::Prompt { prompt, .. } if *id == session => Some(*prompt),

@@ -5,7 +5,7 @@ use crate::{
     agent::{Asked, Choice, Decision, Question},
     bridge::{Body, CardKind, Level, Risk},
     caller::Isolated,
-    gate::{Answer, Asker, Gate, GateState, Shown},
+    gate::{Answer, Asker, Gate, GateState, SessionWaits, Shown, Waits},
     id::{GateCode, GateId, HumanId, OrderId, RequestId},
     text::Style,
 };
@@ -92,9 +92,12 @@ fn answered(world: &World, decision: Decision, by: Option<&str>) -> Gate {
     Gate {
         id: GateId::from_parts(world.now, 9),
         code: GateCode::from_random(9),
-        session: world.id("PD-285"),
-        run: 1,
-        request: RequestId::new("tool 1"),
+        waits: Waits::Session(SessionWaits {
+            session: world.id("PD-285"),
+            run: 1,
+            request: RequestId::new("tool 1"),
+            asker: Asker::Tool,
+        }),
         ask: Asked::Questions { questions },
         shown: Shown {
             kind: CardKind::Question,
@@ -111,7 +114,8 @@ fn answered(world: &World, decision: Decision, by: Option<&str>) -> Gate {
         picked: vec![],
         ticked: std::collections::BTreeSet::new(),
         state: GateState::Answered { answer, order: OrderId::from_parts(world.now, 9) },
-        asker: Asker::Tool,
+        yes: vec![],
+        words_of: None,
         cards: vec![],
     }
 }

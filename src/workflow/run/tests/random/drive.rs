@@ -11,7 +11,8 @@ use super::{Does, Spec, steps};
 use crate::{
     language::OnCrash,
     run::{
-        Doubt, Ended, Entry, Finish, Outcome, Run, RunState, StepState, Stop, Told, What, WorkKind,
+        AskAnswer, Asks, Doubt, Ended, Entry, Finish, Outcome, Run, RunState, Spent, StepState,
+        Stop, Told, What, WorkKind,
     },
     value::StepPath,
 };
@@ -66,13 +67,13 @@ impl Drive {
     }
 
     /// What comes, some of it perhaps lost.
-    fn take(&mut self, entries: Vec<Entry>) {
+    fn take(&mut self, entries: &[Entry]) {
         if !entries.is_empty() && self.choose(12) == 0 {
             let kept = self.choose(entries.len() + 1);
             self.write(&entries[..kept]);
             self.crash();
         } else {
-            self.write(&entries);
+            self.write(entries);
         }
     }
 
@@ -81,10 +82,11 @@ impl Drive {
             let room = self.room();
             let next = self.run.next(room, at(self.now));
             if next.is_empty() {
+                self.force();
                 assert!(self.run.next(room, at(self.now)).is_empty());
                 return;
             }
-            self.take(next);
+            self.take(&next);
         }
         panic!("it never comes to rest");
     }
@@ -95,7 +97,10 @@ impl Drive {
     }
 
     fn is_work(&self, step: &StepPath) -> bool {
-        matches!(self.run.work(step).map(|work| work.what), Ok(WorkKind::Shell(_)))
+        matches!(
+            self.run.work(step).map(|work| work.what),
+            Ok(WorkKind::Shell(_) | WorkKind::Claude(_))
+        )
     }
 
     /// All memory is lost; what ran may have ended meanwhile, or may be gone.
@@ -122,6 +127,7 @@ impl Drive {
         assert_eq!(format!("{:?}", live.nodes), format!("{:?}", again.nodes));
         assert_eq!(format!("{:?}", live.blocks), format!("{:?}", again.blocks));
         assert_eq!(format!("{:?}", live.clock), format!("{:?}", again.clock));
+        assert_eq!(format!("{:?}", live.money), format!("{:?}", again.money));
         assert_eq!(live.attention, again.attention);
         assert_eq!(
             (live.run, live.holding, &live.failed),
@@ -139,7 +145,7 @@ impl Drive {
         }
     }
 
-    pub(super) fn to_the_end(&mut self) {
+    pub(super) fn finish(&mut self) {
         for _ in 0..5000 {
             if matches!(self.run.state(), RunState::Over(_)) {
                 self.replayed();
@@ -165,7 +171,7 @@ impl Drive {
         self.is_well = true;
         self.write(&entries);
         self.go_on();
-        self.to_the_end();
+        self.finish();
         let lost = self.forced.values().any(|done| !done);
         assert!(
             lost || self.run.state() == RunState::Over(Finish::Succeeded),
@@ -178,6 +184,7 @@ impl Drive {
     fn one(&mut self) {
         let stopped: HashSet<_> = self.run.to_stop().into_iter().collect();
         let running = self.run.running();
+        let asks = self.paused();
         let doubts: Vec<_> = self
             .run
             .steps()
@@ -187,7 +194,7 @@ impl Drive {
             })
             .collect();
         let deadline = self.run.deadline(at(self.now));
-        let choices = running.len() + doubts.len() + usize::from(deadline.is_some());
+        let choices = running.len() + doubts.len() + asks.len() + usize::from(deadline.is_some());
         assert!(choices > 0, "nothing can happen: {:?}", self.run.steps().collect::<Vec<_>>());
         if self.choose(15) == 0 {
             self.crash();
@@ -199,17 +206,32 @@ impl Drive {
             } else if let Some((step, attempt)) = doubts.get(chosen - running.len()) {
                 let how = [Doubt::Done, Doubt::Again, Doubt::Failed][self.choose(3)];
                 let entries = self.run.settled(step, *attempt, how, "ada", at(self.now));
-                self.take(entries);
+                self.take(&entries);
+            } else if let Some((step, attempt)) = asks.get(chosen - running.len() - doubts.len()) {
+                let answer = AskAnswer { allow: true, words: None, by: None };
+                let entries = self.run.answered(step, *attempt, answer, at(self.now));
+                self.take(&entries);
             } else if let Some(deadline) = deadline {
                 self.now = (deadline - start()).num_seconds();
             }
         }
         self.go_on();
-        self.force();
+    }
+
+    fn paused(&self) -> Vec<(StepPath, u32)> {
+        let paused = self.run.steps().filter_map(|(step, state)| match state {
+            StepState::Paused { attempt, .. } => Some((step, attempt)),
+            _ => None,
+        });
+        paused.collect()
     }
 
     fn end(&mut self, step: &StepPath, attempt: u32, is_stopped: bool) {
+        let asks = !is_stopped && self.choose(3) == 0;
         let entries = match self.spec(step).what {
+            Does::Agent if asks && self.run.answer(step).is_none() => {
+                self.run.told(step, attempt, Told::Asks(question()), at(self.now))
+            }
             Does::Approval { back: Some(back), .. }
                 if !is_stopped && !self.is_well && !self.sent_back.contains(step) =>
             {
@@ -223,7 +245,7 @@ impl Drive {
             }
             _ => self.run.told(step, attempt, self.end_of(step), at(self.now)),
         };
-        self.take(entries);
+        self.take(&entries);
     }
 
     fn spec(&self, step: &StepPath) -> Spec {
@@ -254,13 +276,18 @@ impl Drive {
     }
 
     fn failures(&self, step: &StepPath) -> u32 {
-        let mut count = 0;
+        let (mut count, mut last, mut left_behind) = (0, 0, 0);
         for entry in &self.log {
             match &entry.what {
-                What::Ended { step: it, ended, .. } if it == step => {
+                What::Began { step: it, attempt } if it == step => last = *attempt,
+                What::Ended { step: it, ended, attempt }
+                    if it == step && *attempt > left_behind =>
+                {
                     count += u32::from(matches!(ended.outcome, Outcome::Failed { .. }));
                 }
-                What::Reset { steps, .. } if steps.iter().any(|it| holds(it, step)) => count = 0,
+                What::Reset { steps, .. } if steps.iter().any(|it| holds(it, step)) => {
+                    (count, left_behind) = (0, last);
+                }
                 _ => {}
             }
         }
@@ -290,6 +317,8 @@ impl Drive {
     pub(super) fn log_is_sound(&self) {
         let mut last: HashMap<&StepPath, u32> = HashMap::new();
         let mut over: HashSet<&StepPath> = HashSet::new();
+        // What a reset left behind may still end, which is no end of its step.
+        let mut left_behind: HashMap<&StepPath, u32> = HashMap::new();
         for entry in &self.log {
             match &entry.what {
                 What::Began { step, attempt } => {
@@ -297,13 +326,19 @@ impl Drive {
                     let before = last.insert(step, *attempt).unwrap_or(0);
                     assert!(*attempt > before, "{step} used {attempt} again");
                 }
-                What::Ended { step, ended, .. } if ended.outcome == Outcome::Done => {
+                What::Ended { step, ended, attempt }
+                    if ended.outcome == Outcome::Done
+                        && left_behind.get(step).is_none_or(|before| attempt > before) =>
+                {
                     over.insert(step);
                 }
                 What::LeftOut { step, .. } => {
                     assert!(over.insert(step), "{step} was over already");
                 }
                 What::Reset { steps, .. } => {
+                    let these =
+                        last.iter().filter(|(it, _)| steps.iter().any(|step| holds(step, it)));
+                    left_behind.extend(these.map(|(step, attempt)| (*step, *attempt)));
                     over.retain(|step| {
                         // A `foreach` goes on where something inside of it runs again.
                         !steps.iter().any(|it| holds(it, step) || holds(step, it))
@@ -320,6 +355,17 @@ impl Drive {
 
     fn waits_for_nobody(&self, step: &StepPath) -> bool {
         matches!(self.run.step(step), Some(StepState::InDoubt { .. }))
+    }
+}
+
+fn question() -> Asks {
+    Asks {
+        tool: "Bash".into(),
+        input: serde_json::Value::Null,
+        cwd: "/".into(),
+        conversation: "talk".into(),
+        call: "call".into(),
+        spent: Spent { micro_usd: 3, ..Spent::default() },
     }
 }
 

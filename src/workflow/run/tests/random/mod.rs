@@ -27,6 +27,8 @@ enum Does {
     Work {
         fails: u32,
     },
+    /// Asks a person on the way.
+    Agent,
     Sleep,
     Condition(bool),
     /// Says so; before that somebody sends it back to that step.
@@ -60,6 +62,7 @@ fn build(place: usize, spec: &Spec) -> Step {
     let id_here = id(place);
     let step = match &spec.what {
         Does::Work { .. } => shell(&id_here),
+        Does::Agent => claude(&id_here, "Go"),
         Does::Sleep => sleep(&id_here, 30),
         Does::Condition(is_true) => condition(&id_here, &is_true.to_string()),
         Does::Approval { .. } => approval(&id_here),
@@ -87,6 +90,7 @@ fn build(place: usize, spec: &Spec) -> Step {
 fn does(depth: u32) -> BoxedStrategy<Does> {
     let leaf = prop_oneof![
         6 => prop_oneof![3 => Just(0_u32), 2 => 1..4_u32].prop_map(|fails| Does::Work { fails }),
+        2 => Just(Does::Agent),
         1 => Just(Does::Sleep),
         1 => any::<bool>().prop_map(Does::Condition),
         2 => (any::<bool>(), proptest::option::weighted(0.4, 0..8_usize))
@@ -147,7 +151,7 @@ proptest! {
         choices in proptest::collection::vec(any::<u16>(), 0..300),
     ) {
         let mut drive = drive::Drive::new(&specs, parallel, choices);
-        drive.to_the_end();
+        drive.finish();
         model::compare(&specs, &drive);
         drive.log_is_sound();
         drive.again();
@@ -163,7 +167,7 @@ proptest! {
         let mut drive = drive::Drive::new(&specs, parallel, choices);
         drive.some_of_the_way();
         drive.stop();
-        drive.to_the_end();
+        drive.finish();
         drive.log_is_sound();
     }
 }

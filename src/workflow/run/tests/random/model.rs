@@ -85,8 +85,11 @@ impl Model<'_> {
         }
         match &spec.what {
             Does::Work { fails } if *fails > spec.retries => Is::Failed,
-            Does::Work { .. } | Does::Sleep | Does::Condition(_) => Is::Done,
-            Does::Approval { yes: true, .. } => Is::Done,
+            Does::Work { .. }
+            | Does::Agent
+            | Does::Sleep
+            | Does::Condition(_)
+            | Does::Approval { yes: true, .. } => Is::Done,
             Does::Approval { yes: false, .. } => Is::Denied,
             Does::Foreach { rounds, inner, .. } => {
                 let mut bad = Vec::new();

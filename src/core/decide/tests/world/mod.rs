@@ -1,5 +1,11 @@
 //! A world around `decide`: a clock, a database in memory, a phone that takes whatever is said.
 
+mod chats;
+mod runs;
+mod sessions;
+
+pub(in crate::decide::tests) use runs::start_run;
+
 use chrono::{DateTime, TimeDelta};
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -27,15 +33,16 @@ use crate::{
     gate::Gate,
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, PairingCode,
-        ProjectName, PromptId, RequestId, SessionId, ThreadId, TurnId,
+        ProjectName, PromptId, RequestId, RunId, SessionId, ThreadId, TurnId,
     },
     ids::Ids,
     mail::Mail,
     route::StoryPattern,
+    run::StepOrder,
     session::Session,
     state::{
         Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
-        Strangers, WorktreeRule,
+        Strangers, WorkflowRules, WorktreeRule,
     },
 };
 
@@ -71,6 +78,17 @@ pub(super) struct World {
     pub host: Host,
     /// Most messages that one decision wrote, so that one commit has them.
     pub mails_at_once: usize,
+    /// The same of lines of runs' logs.
+    pub lines_at_once: usize,
+    /// What the runner was told, oldest first.
+    pub steps: Vec<StepOrder>,
+    pub stopped: Vec<(RunId, String, u32)>,
+    /// Commits so far.
+    pub commits: usize,
+    /// After which of them the daemon dies, to be started again.
+    pub dies_after: HashSet<usize>,
+    /// How often the daemon was started.
+    starts: usize,
     next_message: u32,
     seqs: HashMap<SessionId, u64>,
 }
@@ -113,6 +131,7 @@ fn rules() -> Rules {
     let people = [
         ("owner", person("Inès Caradec", Role::Owner)),
         ("mate", person("Tomas Lindqvist", Role::Talker)),
+        ("second", person("Awa Diop", Role::Approver)),
     ];
     Rules {
         identities: people
@@ -135,6 +154,7 @@ fn rules() -> Rules {
         strangers: Strangers::Answered,
         without_mail: HashSet::from([AgentName::new("shell")]),
         bounds: Bounds::default(),
+        workflows: WorkflowRules::default(),
         lord: None,
     }
 }
@@ -223,6 +243,12 @@ impl World {
             cut: false,
             host: Host { load_permille: 100, free_mib: 8000 },
             mails_at_once: 0,
+            lines_at_once: 0,
+            steps: Vec::new(),
+            stopped: Vec::new(),
+            commits: 0,
+            dies_after: HashSet::new(),
+            starts: 0,
             next_message: 1,
             seqs: HashMap::new(),
         };
@@ -316,12 +342,22 @@ impl World {
             Row::Mail(mail) => Some(mail.id),
             _ => None,
         });
+        let lines = decision.rows.iter().filter(|row| matches!(row, Row::RunLog(_))).count();
+        self.lines_at_once = self.lines_at_once.max(lines);
         self.mails_at_once = self.mails_at_once.max(mails.collect::<HashSet<_>>().len());
         for row in &decision.rows {
             self.write(row);
         }
-        for effect in decision.effects {
-            self.carry_out(effect);
+        self.commits += usize::from(!decision.rows.is_empty());
+        if !decision.rows.is_empty() && self.dies_after.remove(&self.commits) {
+            self.crash(); // what was to be done is lost
+        } else {
+            let starts = self.starts;
+            for effect in decision.effects {
+                if self.starts == starts {
+                    self.carry_out(effect);
+                }
+            }
         }
         (decision.reply, decision.notice, decision.agent_reply)
     }
@@ -341,6 +377,10 @@ impl World {
             Row::Ticket(t) => format!("ticket {}", t.id),
             Row::Token(t) => format!("token {}", t.id),
             Row::Answer(a) => format!("answer {}", a.session),
+            Row::Run(r) => format!("run {}", r.id),
+            Row::Frozen(f) => format!("frozen {}", f.run),
+            Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
+            Row::Slot(s) => format!("slot {}", s.workflow),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 self.journal_of.push((entry.kind.clone(), entry.session));
@@ -369,6 +409,10 @@ impl World {
             }
             Effect::Order { session, order, .. } => self.orders.push((session, order)),
             Effect::Launch { session, .. } => self.launched.push(session.id),
+            Effect::Step(order) => self.steps.push(*order),
+            Effect::StopStep { run, step, attempt } => {
+                self.stopped.push((run, step.to_string(), attempt));
+            }
         }
     }
 
@@ -406,6 +450,7 @@ impl World {
 
     /// The daemon dies and starts again on what is written.
     pub(super) fn crash(&mut self) {
+        self.starts += 1;
         let telegram = BridgeName::new("telegram");
         let spent = self.calls.iter().map(|(at, chat)| (telegram.clone(), chat.clone(), *at));
         let (messages, spent) = (self.sent.clone(), spent.collect());
@@ -430,12 +475,17 @@ impl World {
                 | Row::Focus(_)
                 | Row::Chat(_)
                 | Row::Identity(_)
+                | Row::Slot(_)
                 | Row::Journal(_) => {}
+                Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) => continue,
             }
             found.rows.push(row.clone());
         }
+        self.find_runs(&mut found);
+        let catalog = self.state.runs.catalog.clone();
         self.state = State::new(self.state.rules.clone(), found);
         self.step(Event::Booted);
+        self.step(Event::Catalog(catalog));
         let live: Vec<_> = self.state.live().map(|s| (s.id, s.run)).collect();
         for (session, run) in live {
             self.step(Event::Linked { session, run });
@@ -569,331 +619,6 @@ impl World {
             _ => None,
         };
         self.rows.values().filter_map(mail).collect()
-    }
-
-    pub(super) fn report(&mut self, name: &str, what: AgentEvent) {
-        let session = self.id(name);
-        let run = self.state.sessions[&session].run;
-        let seq = self.seqs.entry(session).or_insert(0);
-        *seq += 1;
-        let report = Report { seq: *seq, at: self.now, what };
-        self.step(Event::Report { session, run, report });
-    }
-
-    pub(super) fn doing(&mut self, name: &str, doing: Doing) {
-        self.report(name, AgentEvent::Now { doing });
-    }
-
-    /// The agent says it has the prompt it was handed last.
-    pub(super) fn takes(&mut self, name: &str) -> String {
-        let session = self.id(name);
-        let handed = self.orders.iter().rev().find_map(|(id, order)| match &order.what {
-            OrderKind::Prompt { prompt, text, .. } if *id == session => {
-                Some((*prompt, text.clone()))
-            }
-            _ => None,
-        });
-        let (prompt, text): (PromptId, String) = handed.expect("a prompt was handed over");
-        self.report(name, AgentEvent::PromptTaken { prompt, turn: Some(TurnId::new("t")) });
-        text
-    }
-
-    pub(super) fn finishes(&mut self, name: &str, text: &str) {
-        self.report(
-            name,
-            AgentEvent::Finished { turn: None, text: text.into(), provisional: false },
-        );
-        self.doing(name, Doing::Idle);
-    }
-
-    /// How the last prompt was handed to a session.
-    pub(super) fn form(&self, name: &str) -> PromptForm {
-        let session = self.id(name);
-        let form = self.orders.iter().rev().find_map(|(id, order)| match &order.what {
-            OrderKind::Prompt { form, .. } if *id == session => Some(*form),
-            _ => None,
-        });
-        form.expect("a prompt was handed over")
-    }
-
-    /// What was handed to a session, in order, each prompt once.
-    pub(super) fn handed(&self, name: &str) -> Vec<String> {
-        let session = self.id(name);
-        let mut seen = Vec::new();
-        let mut texts = Vec::new();
-        for (id, order) in &self.orders {
-            if let OrderKind::Prompt { prompt, text, .. } = &order.what
-                && *id == session
-                && !seen.contains(prompt)
-            {
-                seen.push(*prompt);
-                texts.push(text.clone());
-            }
-        }
-        texts
-    }
-
-    pub(super) fn decisions(&self) -> Vec<(RequestId, Decision)> {
-        let answers = self.orders.iter().filter_map(|(_, order)| match &order.what {
-            OrderKind::Answer { request, decision } => Some((request.clone(), decision.clone())),
-            _ => None,
-        });
-        answers.collect()
-    }
-
-    pub(super) fn asks_to_run(&mut self, name: &str, request: &str, command: &str) -> GateId {
-        let ask = Asked::Permission {
-            tool: "Bash".into(),
-            input: serde_json::json!({ "command": command }),
-            cwd: "/src/quay".into(),
-            can_remember: true,
-        };
-        self.asks(name, request, ask)
-    }
-
-    pub(super) fn asks_question(
-        &mut self,
-        name: &str,
-        request: &str,
-        text: &str,
-        options: &[&str],
-    ) -> GateId {
-        let options = options
-            .iter()
-            .map(|label| Choice { label: (*label).into(), description: String::new() })
-            .collect();
-        let question = Question { text: text.into(), header: "h".into(), options, multiple: false };
-        self.asks(name, request, Asked::Questions { questions: vec![question] })
-    }
-
-    pub(super) fn asks(&mut self, name: &str, request: &str, ask: Asked) -> GateId {
-        self.report(name, AgentEvent::Asked { request: RequestId::new(request), ask });
-        self.now += TimeDelta::seconds(5); // whoever answers has read it
-        let session = self.id(name);
-        let gate = self
-            .state
-            .gates
-            .values()
-            .rfind(|g| g.session == session && g.request.as_str() == request);
-        gate.expect("a gate was opened").id
-    }
-
-    pub(super) fn settled(&mut self, name: &str, request: &str, how: Settled) {
-        self.report(name, AgentEvent::Settled { request: RequestId::new(request), how });
-    }
-
-    /// Somebody writes on Telegram: a chat, perhaps a topic in it.
-    pub(super) fn telegram(
-        &mut self,
-        from: &str,
-        chat: &str,
-        topic: Option<&str>,
-        text: &str,
-    ) -> MessageId {
-        self.writes_as(from, &telegram(chat, topic), text, None)
-    }
-
-    /// The owner's own chat with the bot is connected, as `1001`.
-    pub(super) fn pairs(&mut self, human: &str, from: &str, chat: &str) {
-        let code = PairingCode::from_random(0x1234_5678_9abc_def0);
-        self.ask(Command::Pair { human: Some(human.into()), code: code.clone() }).unwrap();
-        self.telegram(from, chat, None, &format!("/pair {}", code.show()));
-    }
-
-    pub(super) fn notes(&mut self, noted: Noted) {
-        self.step(Event::Noted { bridge: BridgeName::new("telegram"), noted });
-    }
-
-    /// The service does what is in flight after all.
-    pub(super) fn says_now(&mut self, id: DeliveryId) -> Said {
-        let delivery = self.state.deliveries.values().find(|d| d.id == id).cloned();
-        let delivery = delivery.expect("it is pending");
-        let place = self.state.place_of(&delivery.to).expect("its place is known");
-        let crate::delivery::Outgoing::Post { post, reply_to } = delivery.what else {
-            panic!("only posts are said late")
-        };
-        self.say(id, place, Say::Post { post, reply_to })
-    }
-
-    /// What a chat of Telegram shows, oldest first.
-    pub(super) fn shows(&self, chat: &str) -> Vec<String> {
-        let here = self.shown.iter().filter(|s| s.place.chat.as_str() == chat);
-        here.map(Shown::text).collect()
-    }
-
-    /// The owner writes in the main chat.
-    pub(super) fn writes(&mut self, text: &str) -> MessageId {
-        self.writes_as("owner", &main_chat(), text, None)
-    }
-
-    pub(super) fn writes_in(&mut self, name: &str, text: &str) -> MessageId {
-        let thread = Some(ThreadId::new(name.to_ascii_lowercase()));
-        self.writes_as("owner", &Place { thread, ..main_chat() }, text, None)
-    }
-
-    pub(super) fn replies(&mut self, to: &MessageId, text: &str) -> MessageId {
-        self.writes_as("owner", &main_chat(), text, Some(to.clone()))
-    }
-
-    pub(super) fn writes_as(
-        &mut self,
-        from: &str,
-        place: &Place,
-        text: &str,
-        reply_to: Option<MessageId>,
-    ) -> MessageId {
-        self.writes_at(from, place, text, reply_to, self.now, TextOrigin::Typed)
-    }
-
-    pub(super) fn writes_at(
-        &mut self,
-        from: &str,
-        place: &Place,
-        text: &str,
-        reply_to: Option<MessageId>,
-        at: Timestamp,
-        origin: TextOrigin,
-    ) -> MessageId {
-        let message = MessageId::new(format!("p{}", self.next_message));
-        self.next_message += 1;
-        let what = HeardKind::Text {
-            message: message.clone(),
-            text: text.into(),
-            reply_to,
-            origin,
-            files: vec![],
-        };
-        self.hears(from, place.clone(), message.as_str().to_owned(), at, what);
-        message
-    }
-
-    /// The owner sends a file with words in the main chat.
-    pub(super) fn sends_file(&mut self, text: &str, name: &str) -> MessageId {
-        let message = MessageId::new(format!("p{}", self.next_message));
-        self.next_message += 1;
-        let got = Got::File { path: format!("/files/{name}"), bytes: 3 };
-        let what = HeardKind::Text {
-            message: message.clone(),
-            text: text.into(),
-            reply_to: None,
-            origin: TextOrigin::Typed,
-            files: vec![Attached { name: name.into(), got }],
-        };
-        self.hears("owner", main_chat(), message.as_str().to_owned(), self.now, what);
-        message
-    }
-
-    pub(super) fn edits(&mut self, message: &MessageId, text: &str) {
-        self.edits_at(message, text, self.now);
-    }
-
-    pub(super) fn edits_at(&mut self, message: &MessageId, text: &str, at: Timestamp) {
-        let key = format!("edit {message} {}", self.next_message);
-        self.next_message += 1;
-        let what = HeardKind::Edited { message: message.clone(), text: text.into() };
-        self.hears("owner", main_chat(), key, at, what);
-    }
-
-    /// Taps the button with that label on the newest message that has one.
-    pub(super) fn taps(&mut self, label: &str) -> String {
-        let shown = self.shown.iter().rev().find(|s| s.buttons().iter().any(|b| b.label == label));
-        let shown = shown.unwrap_or_else(|| panic!("no button `{label}`"));
-        let action = shown.buttons().iter().find(|b| b.label == label).unwrap().action.clone();
-        let message = shown.message.clone();
-        let from = if shown.place.bridge.as_str() == "telegram" { "1001" } else { "owner" };
-        self.taps_action(from, &message, action)
-    }
-
-    pub(super) fn taps_action(
-        &mut self,
-        from: &str,
-        message: &MessageId,
-        action: Action,
-    ) -> String {
-        let key = format!("tap {}", self.next_message);
-        self.next_message += 1;
-        let what = HeardKind::Tap { message: message.clone(), action };
-        let shown = self.shown.iter().find(|s| s.message == *message);
-        let place = shown.map_or_else(main_chat, |shown| shown.place.clone());
-        self.hears(from, place, key, self.now, what).unwrap_or_default()
-    }
-
-    pub(super) fn hears(
-        &mut self,
-        from: &str,
-        place: Place,
-        key: String,
-        at: Timestamp,
-        what: HeardKind,
-    ) -> Option<String> {
-        let room = self.rooms.get(&place.chat).copied().unwrap_or(Room::Direct);
-        let heard = Heard { key, from: from.into(), place, room, at, what };
-        let facts = self.facts(&heard);
-        self.step(Event::Heard { heard, facts }).1
-    }
-
-    /// What the database would look up.
-    fn facts(&self, heard: &Heard) -> Facts {
-        let (about, own) = match &heard.what {
-            HeardKind::Text { reply_to, .. } => (reply_to.as_ref(), None),
-            HeardKind::Edited { message, .. } => (None, Some(message)),
-            HeardKind::Tap { message, .. } | HeardKind::Reaction { message, .. } => {
-                (Some(message), None)
-            }
-        };
-        let row = |message: &MessageId| {
-            self.rows.values().find_map(|row| match row {
-                Row::Heard(heard) if heard.message.as_ref() == Some(message) => Some(heard.clone()),
-                _ => None,
-            })
-        };
-        let known =
-            self.rows.values().any(|row| matches!(row, Row::Heard(h) if h.key == heard.key));
-        let shown = about.and_then(|message| self.shown.iter().find(|s| s.message == *message));
-        let session = shown.and_then(|s| self.state.thread_session(&s.place)).or_else(|| {
-            about.and_then(row).and_then(|row: HeardRow| match row.outcome {
-                HeardOutcome::Routed { sessions, .. } => sessions.first().copied(),
-                HeardOutcome::Stranger | HeardOutcome::Kept { .. } | HeardOutcome::Handled => None,
-            })
-        });
-        let gate = shown.and_then(|s| match &s.post.body {
-            Body::Card(card) => Some(card.gate),
-            Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
-        });
-        let unknown = about.is_some_and(|message| shown.is_none() && row(message).is_none());
-        Facts { session, gate, known, heard: own.and_then(row), unknown }
-    }
-
-    pub(super) fn card(&self, gate: GateId) -> (MessageId, Card) {
-        let found = self.shown.iter().find_map(|s| match &s.post.body {
-            Body::Card(card) if card.gate == gate => Some((s.message.clone(), card.clone())),
-            _ => None,
-        });
-        found.expect("a card of that gate")
-    }
-
-    pub(super) fn card_state(&self, gate: GateId) -> CardState {
-        self.card(gate).1.state
-    }
-
-    pub(super) fn last(&self) -> &Shown {
-        self.shown.last().expect("something was said")
-    }
-
-    pub(super) fn said(&self, words: &str) -> bool {
-        self.shown.iter().any(|s| s.text().contains(words))
-    }
-
-    pub(super) fn mark(&self, message: &MessageId) -> &Mark {
-        self.marks.get(message).unwrap_or_else(|| panic!("no mark on {message}"))
-    }
-
-    /// A reason why it was not taken.
-    pub(super) fn refused(&self, message: &MessageId) -> String {
-        match self.mark(message) {
-            Mark::NotTaken { why } | Mark::Kept { why } => why.clone(),
-            other => panic!("expected a refusal, found {other:?}"),
-        }
     }
 }
 

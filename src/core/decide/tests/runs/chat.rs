@@ -1,0 +1,120 @@
+use super::*;
+use crate::bridge::Body;
+
+const DEPLOY: &str = "
+name: deploy
+title: Deploy the site
+params:
+  target: {enum: [staging, prod]}
+  dry: {type: boolean}
+  count: {type: integer, maximum: 5}
+  note: {default: none}
+steps:
+  - {id: a, shell: ./deploy.sh}
+";
+
+#[test]
+fn a_run_is_started_by_words_with_all_its_params() {
+    let mut world = World::new();
+    world.knows(&[("deploy", DEPLOY)]);
+    world.writes("/run deploy target=prod dry=false count=2 note=\"before noon\"");
+    assert!(world.said("deploy-1 starts."), "{:?}", world.shown);
+    let params = world.view("deploy-1").params;
+    assert_eq!(params["note"], "before noon");
+    assert_eq!(world.view("deploy-1").started_by, "Inès Caradec");
+    world.writes("/run deploy tagret=prod target=prod dry=false count=2");
+    assert!(world.said("did you mean `target`"), "{:?}", world.last());
+}
+
+#[test]
+fn what_is_missing_is_asked_one_after_the_other_in_one_message() {
+    let mut world = World::new();
+    world.knows(&[("deploy", DEPLOY)]);
+    world.writes("/run");
+    let message = world.last().message.clone();
+    assert!(world.said("Deploy the site"));
+    world.taps("deploy");
+    world.taps("prod");
+    world.taps("no");
+    let wrong = world.replies(&message, "9");
+    assert!(world.refused(&wrong).contains("more than 5"));
+    world.replies(&message, "3");
+    assert!(world.said("deploy count=3 dry=no target=prod: start it?"), "{:?}", world.shown);
+    assert_eq!(world.taps("Start"), "deploy-1 starts.");
+    let form = world.shown.iter().find(|shown| shown.message == message).unwrap();
+    assert_eq!(form.text(), "deploy-1 starts.");
+    assert!(form.buttons().is_empty());
+    assert_eq!(world.view("deploy-1").params["dry"], false);
+}
+
+#[test]
+fn a_form_that_ended_with_the_daemon_says_so() {
+    let mut world = World::new();
+    world.knows(&[("deploy", DEPLOY)]);
+    world.writes("/run deploy");
+    world.crash();
+    assert!(world.taps("prod").contains("no longer known here"));
+}
+
+#[test]
+fn one_message_shows_how_a_run_goes_and_another_how_it_ended() {
+    let text = "
+name: chain
+steps:
+  - {id: a, shell: echo one}
+  - {id: b, needs: [a], shell: echo two}
+";
+    let mut world = World::new();
+    world.knows(&[("chain", text)]);
+    world.writes("/run chain");
+    world.wait(chrono::TimeDelta::seconds(3));
+    let progress = |world: &World| {
+        let all = world.shown.iter().filter(|s| matches!(s.post.body, Body::Progress(_)));
+        all.map(super::super::world::Shown::text).collect::<Vec<_>>()
+    };
+    assert_eq!(progress(&world).len(), 1);
+    assert!(progress(&world)[0].contains("chain-1 runs since"), "{:?}", progress(&world));
+    world.does("chain-1", "a", "");
+    world.wait(chrono::TimeDelta::seconds(3));
+    world.crash();
+    world.does("chain-1", "b", "");
+    assert_eq!(progress(&world), ["chain-1 succeeded after 6 s"]);
+    assert!(world.said("chain-1 succeeded after 6 s."));
+    world.writes("/runs");
+    assert!(world.last().text().contains("chain-1 succeeded after 6 s"));
+}
+
+#[test]
+fn runs_are_cancelled_and_tried_again_by_their_name() {
+    let text = "
+name: chain
+steps:
+  - {id: a, shell: echo one}
+  - {id: b, needs: [a], shell: echo two}
+";
+    let mut world = World::new();
+    world.knows(&[("chain", text)]);
+    world.writes("/run chain");
+    world.writes("/cancel");
+    assert!(world.last().text().contains("/cancel chain-1"), "{:?}", world.last());
+    world.writes("/cancel CHAIN-1");
+    assert!(world.said("Stopping chain-1."));
+    world.stops("chain-1", "a");
+    world.writes("/retry chain-1");
+    world.does("chain-1", "a", "");
+    world.does("chain-1", "b", "");
+    world.writes("/retry chain-1 b");
+    assert_eq!(world.at_work(), ["chain-1 b"]);
+    world.writes("/cancel chain-7");
+    assert!(world.said("No run is called `chain-7`"), "{:?}", world.last());
+}
+
+#[test]
+fn whoever_may_only_look_starts_nothing() {
+    let mut world = World::new();
+    world.state.rules.people.get_mut(&crate::id::HumanId::new("mate")).unwrap().role =
+        crate::state::Role::Viewer;
+    world.knows(&[("deploy", DEPLOY)]);
+    world.writes_as("mate", &super::super::world::main_chat(), "/run deploy", None);
+    assert_eq!(world.state.runs.all().count(), 0);
+}

@@ -1,0 +1,13 @@
+//! Runs of workflows, driven as a day would drive them.
+
+use super::world::World;
+
+mod agents;
+mod calls;
+mod chat;
+mod crash;
+mod gates;
+mod limits;
+mod steps;
+mod triggers;
+mod turns;
