@@ -301,6 +301,7 @@ fn every_dependency_is_in_the_table() {
     for manifest in [
         "Cargo.toml",
         "src/core/Cargo.toml",
+        "src/workflow/Cargo.toml",
         "bridges/phone/Cargo.toml",
         "bridges/telegram/Cargo.toml",
         "xtask/Cargo.toml",
