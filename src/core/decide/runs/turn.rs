@@ -16,7 +16,7 @@ use crate::{
     id::{PromptId, RunId, SessionId},
     prompt::{OfStep, Prompt, PromptState},
     run::{AtWork, Starter, With},
-    session::{OfRun, Role, Spawn, TurnOfStep},
+    session::{OfRun, Role, Spawn, Stirred, TurnOfStep},
     state::Row,
     text,
 };
@@ -194,8 +194,18 @@ impl Work<'_> {
             // It was stopped while the words were on their way.
             return self.interrupt(session);
         }
+        let starter = self.root_run(of_step.run).map(|row| row.starter.clone());
+        let depth = match starter {
+            Some(Starter::Agent { depth, .. }) => depth,
+            Some(
+                Starter::Human { .. } | Starter::Cron { .. } | Starter::Webhook | Starter::Run,
+            )
+            | None => 0,
+        };
         self.change(session, |s| {
             let before = s.spent;
+            // Nobody reaches deeper through a run.
+            s.stirred = Stirred { hops: 0, depth };
             if let Some(turn) = &mut s.turn {
                 turn.of_step = Some(Box::new(TurnOfStep { step: of_step, before }));
             }

@@ -24,6 +24,8 @@ fn a_run_is_started_by_words_with_all_its_params() {
     assert_eq!(world.view("deploy-1").started_by, "Inès Caradec");
     world.writes("/run deploy tagret=prod target=prod dry=false count=2");
     assert!(world.said("did you mean `target`"), "{:?}", world.last());
+    world.writes("/run deploy tagret=prod");
+    assert!(world.last().buttons().is_empty(), "a slip is no question: {:?}", world.last());
 }
 
 #[test]
