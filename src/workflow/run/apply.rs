@@ -129,6 +129,7 @@ impl State {
             What::InDoubt { step, attempt } => self.with(step, |it, node| {
                 if it.running(node) == Some(*attempt) && it.outside.contains(&node) {
                     it.clock_off(node, at);
+                    it.nodes[node].crashes += 1;
                     it.put(node, Stand::InDoubt { attempt: *attempt });
                 }
             }),

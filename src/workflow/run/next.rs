@@ -12,6 +12,10 @@ use crate::{
     language::{Kind, OnCrash},
 };
 
+/// Attempts in a row that may break off and are begun again by themselves: machines go down, but what
+/// always takes its process down with it would never end.
+const MOST_CRASHES: u32 = 5;
+
 pub(super) fn next(state: &Arc<State>, room: usize, now: Timestamp) -> Vec<Entry> {
     let whats = match state.run {
         RunState::Over(_) => Vec::new(),
@@ -60,7 +64,9 @@ impl State {
             Stand::Pending(Pending::Begin) => Some(What::Began { step, attempt: it.attempts + 1 }),
             Stand::InDoubt { attempt } => {
                 let how = match self.step(node).on_crash {
-                    OnCrash::Retry if !self.is_stopped(node) => Doubt::Again,
+                    OnCrash::Retry if it.crashes <= MOST_CRASHES && !self.is_stopped(node) => {
+                        Doubt::Again
+                    }
                     OnCrash::Retry | OnCrash::Fail | OnCrash::Ask => Doubt::Failed,
                 };
                 Some(What::Settled { step, attempt: *attempt, how, by: None })
@@ -103,6 +109,12 @@ impl State {
             }
             (Doubt::Again | Doubt::Failed, Some(by)) => {
                 format!("nobody knows how it ended, and {by} says that it failed")
+            }
+            (Doubt::Again | Doubt::Failed, None) if self.nodes[node].crashes > MOST_CRASHES => {
+                format!(
+                    "it broke off {} times in a row, and nobody knows why",
+                    self.nodes[node].crashes
+                )
             }
             (Doubt::Again | Doubt::Failed, None) => {
                 "nobody knows how it ended, and its `on_crash` makes that a failure".to_owned()

@@ -76,6 +76,8 @@ pub(super) struct Node {
     pub(super) attempts: u32,
     /// Tries that failed since it was last made to run.
     pub(super) tries: u32,
+    /// Attempts in a row of which nobody knows how they ended, since it was last made to run.
+    pub(super) crashes: u32,
     pub(super) last_why: Option<String>,
     /// Needs that are not over, and attempts that a reset left behind.
     pub(super) open_needs: usize,

@@ -3,7 +3,7 @@
 use serde_json::json;
 use vigie_workflow::{
     language::Kind,
-    run::{Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
+    run::{self, Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
     value::StepPath,
 };
 
@@ -294,17 +294,15 @@ impl Work<'_> {
     }
 
     fn order_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
-        let project = self.project_of_step(run, &step);
+        let (project, folder, work) = match self.ground_of_step(run, &step) {
+            Ok(found) => found,
+            // It was well when it began to wait; something has changed since.
+            Err(why) => {
+                self.state.runs.end_work(run, &step);
+                return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
+            }
+        };
         let Some(known) = self.state.runs.get(run) else { return };
-        let (project, work) =
-            match project.and_then(|project| Ok((project, known.run.work(&step)?))) {
-                Ok(found) => found,
-                // It was well when it began to wait; something has changed since.
-                Err(why) => {
-                    self.state.runs.end_work(run, &step);
-                    return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
-                }
-            };
         let order = StepOrder {
             run,
             name: known.row.name(),
@@ -312,11 +310,31 @@ impl Work<'_> {
             attempt,
             how,
             work,
-            folder: project.path,
+            folder,
             project: project.name,
             workflow: known.row.workflow.clone(),
         };
         self.effect(Effect::Step(Box::new(order)));
+    }
+
+    /// What a step does, and in which folder: its project's, or a session's.
+    fn ground_of_step(
+        &self,
+        run: RunId,
+        step: &StepPath,
+    ) -> Result<(Project, String, run::Work), String> {
+        let project = self.project_of_step(run, step)?;
+        let known = self.state.runs.get(run).ok_or("its run is gone")?;
+        let work = known.run.work(step)?;
+        let session = work.in_session.as_ref().map(|name| {
+            let gone = || format!("there is no session {name} whose folder it could run in");
+            self.state.session_named(name).ok_or_else(gone)
+        });
+        let folder = match session.transpose()? {
+            Some(session) => session.cwd.clone(),
+            None => project.path.clone(),
+        };
+        Ok((project, folder, work))
     }
 
     /// Attempts that the run no longer wants. The runner tells when its own have ended, and a called

@@ -120,6 +120,16 @@ fn a_step_killed_half_way_runs_again_with_the_next_number_and_the_same_key() {
 }
 
 #[test]
+fn a_step_that_breaks_off_every_time_is_not_begun_for_ever() {
+    let mut run = Owner::of(vec![shell("a")]);
+    for _ in 0..6 {
+        run.tell("a", Told::Gone);
+    }
+    assert_eq!(run.is("a"), "failed: it broke off 6 times in a row, and nobody knows why");
+    assert_eq!((run.began("a"), run.finish()), (6, Some(Finish::Failed)));
+}
+
+#[test]
 fn a_step_killed_half_way_fails_where_it_says_so() {
     let mut run = Owner::of(vec![shell("a").retry(3, 1).on_crash(OnCrash::Fail)]);
     run.tell("a", Told::Gone);
