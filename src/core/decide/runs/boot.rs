@@ -11,7 +11,6 @@ impl Work<'_> {
     /// After a start: every attempt that was at work is found again, or what became of it is.
     pub(in crate::decide) fn boot_runs(&mut self) {
         self.state.runs.booted = Some(self.now);
-        // Gates are read before the runs they are for.
         let open: Vec<_> = self.state.runs.open().map(|known| known.row.id).collect();
         for id in &open {
             self.boot_run(*id);
@@ -35,8 +34,8 @@ impl Work<'_> {
     }
 
     fn find_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
-        if let Some(gate) = self.open_gate_of_step(run, &step, attempt) {
-            return self.people_have(run, step, attempt, gate);
+        if self.has_open_gate(run, &step, attempt) {
+            return self.people_have(run, step, attempt);
         }
         if self.finds_step_turn(run, &step, attempt) || self.finds_called(run, &step, attempt) {
             return;

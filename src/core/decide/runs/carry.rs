@@ -3,14 +3,14 @@
 use serde_json::json;
 use vigie_workflow::{
     language::Kind,
-    run::{self, Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
+    run::{Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
     value::StepPath,
 };
 
 use crate::{
     Timestamp,
     decide::{About, Effect, Work},
-    id::{GateId, RunId},
+    id::RunId,
     run::{AtWork, Needs, RunLife, RunLogRow, StepHow, StepOrder, StepTold, With},
     runs::HostLimits,
     state::{Project, Row},
@@ -294,7 +294,10 @@ impl Work<'_> {
     }
 
     fn order_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
-        let (project, folder, work) = match self.ground_of_step(run, &step) {
+        let project = self.project_of_step(run, &step);
+        let Some(known) = self.state.runs.get(run) else { return };
+        let found = project.and_then(|project| Ok((project, known.run.work(&step)?)));
+        let (project, work) = match found {
             Ok(found) => found,
             // It was well when it began to wait; something has changed since.
             Err(why) => {
@@ -302,7 +305,6 @@ impl Work<'_> {
                 return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
             }
         };
-        let Some(known) = self.state.runs.get(run) else { return };
         let order = StepOrder {
             run,
             name: known.row.name(),
@@ -310,31 +312,11 @@ impl Work<'_> {
             attempt,
             how,
             work,
-            folder,
+            folder: project.path,
             project: project.name,
             workflow: known.row.workflow.clone(),
         };
         self.effect(Effect::Step(Box::new(order)));
-    }
-
-    /// What a step does, and in which folder: its project's, or a session's.
-    fn ground_of_step(
-        &self,
-        run: RunId,
-        step: &StepPath,
-    ) -> Result<(Project, String, run::Work), String> {
-        let project = self.project_of_step(run, step)?;
-        let known = self.state.runs.get(run).ok_or("its run is gone")?;
-        let work = known.run.work(step)?;
-        let session = work.in_session.as_ref().map(|name| {
-            let gone = || format!("there is no session {name} whose folder it could run in");
-            self.state.session_named(name).ok_or_else(gone)
-        });
-        let folder = match session.transpose()? {
-            Some(session) => session.cwd.clone(),
-            None => project.path.clone(),
-        };
-        Ok((project, folder, work))
     }
 
     /// Attempts that the run no longer wants. The runner tells when its own have ended, and a called
@@ -410,7 +392,7 @@ impl Work<'_> {
         }
     }
 
-    pub(super) fn people_have(&mut self, run: RunId, step: StepPath, attempt: u32, _: GateId) {
+    pub(super) fn people_have(&mut self, run: RunId, step: StepPath, attempt: u32) {
         let work = AtWork { attempt, with: With::People, until: None };
         self.state.runs.begin_work(run, step, work);
     }
