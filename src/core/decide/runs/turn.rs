@@ -233,13 +233,11 @@ impl Work<'_> {
             input_tokens: spent.input_tokens.saturating_sub(before.input_tokens),
             output_tokens: spent.output_tokens.saturating_sub(before.output_tokens),
         };
-        let ended = |outcome, text| {
-            let output = Output { text, ..Output::default() };
-            Told::Ended(Ended { outcome, output, spent, changed: None })
-        };
+        let name = self.session_name(session);
+        let ended = |outcome, output| Told::Ended(Ended { outcome, output, spent, changed: None });
         let told = match end {
-            TurnEnd::Said(words) => ended(Outcome::Done, super::fields::kept(words)),
-            TurnEnd::Failed(why) => ended(Outcome::Failed { why: why.clone() }, String::new()),
+            TurnEnd::Said(words) => ended(Outcome::Done, super::fields::said(&name, words)),
+            TurnEnd::Failed(why) => ended(Outcome::Failed { why: why.clone() }, Output::default()),
             TurnEnd::Unseen => Told::Gone,
         };
         let OfStep { run, step, attempt } = of_step;
