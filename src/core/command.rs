@@ -274,7 +274,7 @@ impl Refusal {
     /// The same for a chat: a command that a chat takes is written as it is there.
     pub fn in_a_chat(&self) -> String {
         const BOTH: [&str; 5] = ["sessions", "new", "stop", "end", "resume"];
-        let mut words = self.sentence();
+        let mut words = self.sentence().replace("`vigie workflow runs`", "/runs");
         for word in BOTH {
             let desk = format!("`vigie {word}");
             while let Some(at) = words.find(&desk) {

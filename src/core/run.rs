@@ -182,6 +182,9 @@ pub enum Needs {
 pub struct SlotRow {
     pub workflow: String,
     pub slot: Timestamp,
+    /// The times and the zone it was one of: with others it begins anew.
+    #[serde(default)]
+    pub schedule: String,
 }
 
 /// Every workflow there is, as its files say right now. It is read at the edge and handed in whole.

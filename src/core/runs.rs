@@ -35,7 +35,7 @@ pub struct Runs {
     keys: HashMap<(String, String), RunId>,
     /// The last number of each short name.
     numbers: BTreeMap<String, u64>,
-    slots: BTreeMap<String, Timestamp>,
+    slots: BTreeMap<String, SlotRow>,
     pub catalog: Catalog,
     /// When a schedule comes up next.
     pub fires: BTreeSet<(Timestamp, String)>,
@@ -183,11 +183,11 @@ impl Runs {
     }
 
     pub(crate) fn put_slot(&mut self, row: &SlotRow) {
-        self.slots.insert(row.workflow.clone(), row.slot);
+        self.slots.insert(row.workflow.clone(), row.clone());
     }
 
-    pub fn slot(&self, workflow: &str) -> Option<Timestamp> {
-        self.slots.get(workflow).copied()
+    pub fn slot(&self, workflow: &str) -> Option<&SlotRow> {
+        self.slots.get(workflow)
     }
 
     pub(crate) fn put_gate(&mut self, gate: &Gate) {

@@ -20,7 +20,7 @@ use crate::{
     gate::{Answer, Asker, Gate, GateState, SessionWaits, TooLate, Waits},
     id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
     session::Life,
-    state::{Chat, Role, Row},
+    state::{Chat, Row},
     text::{self, Rich, Style},
 };
 
@@ -109,7 +109,10 @@ impl Work<'_> {
 
     /// One card a chat. What does not fit on the card goes before it as a document, whole.
     fn post_cards(&mut self, gate: &Gate) -> Vec<Shown> {
-        self.state.hearing().iter().map(|chat| self.post_card(gate, chat)).collect()
+        let mut chats = self.state.hearing();
+        let own = gate.step().and_then(|waits| self.chat_of_run(waits.of_run));
+        chats.extend(own.filter(|own| !chats.contains(own)));
+        chats.iter().map(|chat| self.post_card(gate, chat)).collect()
     }
 
     /// Whoever waits, as people call it.
@@ -121,7 +124,7 @@ impl Work<'_> {
     }
 
     /// A line about a gate; those of a run name it, so that whoever follows it finds them.
-    fn journal_gate(
+    pub(super) fn journal_gate(
         &mut self,
         kind: &str,
         gate: &Gate,
@@ -257,55 +260,6 @@ impl Work<'_> {
         };
         self.settle_with(gate, &answer);
         Ok(verdict)
-    }
-
-    /// The one place that says who may answer what, however the answer came. A role that may answer
-    /// at all is always needed: what a workflow says narrows that and never widens it.
-    fn refuse_unless_allowed(&mut self, gate: &Gate, who: &Who) -> Result<(), Refusal> {
-        let Some(why) = self.not_allowed(gate, &who.human) else { return Ok(()) };
-        let detail = json!({ "code": gate.code, "via": who.via });
-        self.journal_gate("answer_refused", gate, Some(who.human.clone()), detail);
-        let mut may: Vec<_> = self.may_answer(gate);
-        may.sort();
-        let name = self.state.name_of(&who.human);
-        let may = match may.as_slice() {
-            [] => "Nobody in the configuration may".into(),
-            some => format!("{} may", some.join(", ")),
-        };
-        Err(Refusal::AlreadyDecided(match why {
-            NotAllowed::Starter { run } => {
-                format!("{name} started {run}, and whoever starts it may not approve this. {may}.")
-            }
-            NotAllowed::Other => format!("{name} may not answer this. {may}."),
-        }))
-    }
-
-    /// Names of those who may answer it.
-    pub(super) fn may_answer(&self, gate: &Gate) -> Vec<String> {
-        let people = self.state.rules.people.iter();
-        let may = people.filter(|(human, _)| self.not_allowed(gate, human).is_none());
-        may.map(|(_, person)| person.name.clone()).collect()
-    }
-
-    fn not_allowed(&self, gate: &Gate, human: &HumanId) -> Option<NotAllowed> {
-        let Some(person) = self.state.rules.people.get(human) else {
-            return Some(NotAllowed::Other);
-        };
-        if person.role < Role::Approver {
-            return Some(NotAllowed::Other);
-        }
-        let Asked::Approval(approval) = &gate.ask else { return None };
-        let named = |name: &String| {
-            human.as_str().eq_ignore_ascii_case(name)
-                || person.name.eq_ignore_ascii_case(name)
-                || role_named(name).is_some_and(|role| person.role >= role)
-        };
-        if !approval.by.is_empty() && !approval.by.iter().any(named) {
-            return Some(NotAllowed::Other);
-        }
-        let waits = gate.step().filter(|_| approval.not_starter)?;
-        let started = self.human_starter(waits.of_run).is_some_and(|starter| starter == *human);
-        started.then(|| NotAllowed::Starter { run: waits.run_name.clone() })
     }
 
     /// A yes that is not the last one needed: the words for whoever gave it.
@@ -524,25 +478,6 @@ fn lapse(gate: &Gate) -> Lapse {
         },
         (Waits::Session(_) | Waits::Step(_), _) => Lapse::Denied,
     }
-}
-
-/// Why somebody may not answer.
-enum NotAllowed {
-    Starter { run: String },
-    Other,
-}
-
-/// What a workflow calls those who have that role, or more.
-fn role_named(name: &str) -> Option<Role> {
-    [Role::Viewer, Role::Talker, Role::Approver, Role::Owner].into_iter().find(|role| {
-        let word = match role {
-            Role::Viewer => "viewer",
-            Role::Talker => "talker",
-            Role::Approver => "approver",
-            Role::Owner => "owner",
-        };
-        word.eq_ignore_ascii_case(name)
-    })
 }
 
 /// All that is asked, as one text.

@@ -2,6 +2,7 @@
 //! state, the same change is returned as rows to write, and effects follow once the rows are on
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
+mod allowed;
 mod answers;
 mod asking;
 mod boot;

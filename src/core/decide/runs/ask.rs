@@ -52,7 +52,7 @@ impl Work<'_> {
             let warning = format!("{who} may approve this{needed}{not}.");
             self.warn_on(gate.id, warning);
         }
-        self.people_have(run, step.clone(), attempt, gate.id);
+        self.people_have(run, step.clone(), attempt);
     }
 
     pub(super) fn ask_permission(&mut self, run: RunId, step: &StepPath, attempt: u32) {
@@ -120,17 +120,11 @@ impl Work<'_> {
         self.update_cards(&gate);
     }
 
-    pub(super) fn open_gate_of_step(
-        &self,
-        run: RunId,
-        step: &StepPath,
-        attempt: u32,
-    ) -> Option<GateId> {
-        let mut open = self.state.open_gates();
-        let is_its = |waits: &StepWaits| {
-            waits.of_run == run && waits.step == *step && waits.attempt == attempt
-        };
-        open.find(|gate| gate.step().is_some_and(is_its)).map(|gate| gate.id)
+    pub(super) fn has_open_gate(&self, run: RunId, step: &StepPath, attempt: u32) -> bool {
+        let is_its = |waits: &StepWaits| waits.step == *step && waits.attempt == attempt;
+        let gates = self.state.runs.gates_of(run).into_iter();
+        let mut gates = gates.filter_map(|gate| self.state.gates.get(&gate)?.step());
+        gates.any(is_its)
     }
 
     pub(super) fn close_gates_of_step(

@@ -3,14 +3,14 @@
 use serde_json::json;
 use vigie_workflow::{
     language::Kind,
-    run::{self, Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
+    run::{Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
     value::StepPath,
 };
 
 use crate::{
     Timestamp,
     decide::{About, Effect, Work},
-    id::{GateId, RunId},
+    id::RunId,
     run::{AtWork, Needs, RunLife, RunLogRow, StepHow, StepOrder, StepTold, With},
     runs::HostLimits,
     state::{Project, Row},
@@ -222,7 +222,7 @@ impl Work<'_> {
     }
 
     /// Gives the attempt to whoever carries it out.
-    fn hand_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
+    pub(super) fn hand_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
         let Some(known) = self.state.runs.get(run) else { return };
         let running = known.run.step(&step);
         let since = match running {
@@ -294,7 +294,10 @@ impl Work<'_> {
     }
 
     fn order_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
-        let (project, folder, work) = match self.ground_of_step(run, &step) {
+        let project = self.project_of_step(run, &step);
+        let Some(known) = self.state.runs.get(run) else { return };
+        let found = project.and_then(|project| Ok((project, known.run.work(&step)?)));
+        let (project, work) = match found {
             Ok(found) => found,
             // It was well when it began to wait; something has changed since.
             Err(why) => {
@@ -302,7 +305,6 @@ impl Work<'_> {
                 return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
             }
         };
-        let Some(known) = self.state.runs.get(run) else { return };
         let order = StepOrder {
             run,
             name: known.row.name(),
@@ -310,36 +312,16 @@ impl Work<'_> {
             attempt,
             how,
             work,
-            folder,
+            folder: project.path,
             project: project.name,
             workflow: known.row.workflow.clone(),
         };
         self.effect(Effect::Step(Box::new(order)));
     }
 
-    /// What a step does, and in which folder: its project's, or a session's.
-    fn ground_of_step(
-        &self,
-        run: RunId,
-        step: &StepPath,
-    ) -> Result<(Project, String, run::Work), String> {
-        let project = self.project_of_step(run, step)?;
-        let known = self.state.runs.get(run).ok_or("its run is gone")?;
-        let work = known.run.work(step)?;
-        let session = work.in_session.as_ref().map(|name| {
-            let gone = || format!("there is no session {name} whose folder it could run in");
-            self.state.session_named(name).ok_or_else(gone)
-        });
-        let folder = match session.transpose()? {
-            Some(session) => session.cwd.clone(),
-            None => project.path.clone(),
-        };
-        Ok((project, folder, work))
-    }
-
     /// Attempts that the run no longer wants. The runner tells when its own have ended, and a called
     /// run when it has; with everything else it is over at once.
-    fn stop_what_is_to_stop(&mut self, run: RunId) {
+    pub(super) fn stop_what_is_to_stop(&mut self, run: RunId) {
         let Some(known) = self.state.runs.get(run) else { return };
         for (step, attempt) in known.run.to_stop() {
             let known = self.state.runs.get(run);
@@ -357,11 +339,31 @@ impl Work<'_> {
                     self.effect(Effect::StopStep { run, step, attempt });
                 }
                 Some(With::Run { child }) => self.stop_called(child),
+                // Left behind by a reset before a start.
+                None if self.is_for_runner(run, &step) => {
+                    self.effect(Effect::StopStep { run, step, attempt });
+                }
                 Some(With::Held { .. } | With::Session { .. } | With::People) | None => {
                     self.let_go(run, &step, Some(attempt));
                     self.tell_ended(run, &step, attempt, Outcome::Cancelled);
                 }
             }
+        }
+    }
+
+    fn is_for_runner(&self, run: RunId, step: &StepPath) -> bool {
+        let known = self.state.runs.get(run);
+        match known.and_then(|known| known.run.definition(step)).map(|step| &step.kind) {
+            Some(Kind::Shell(_) | Kind::Http(_) | Kind::Javascript(_)) => true,
+            Some(Kind::Claude(claude)) => claude.session.is_none(),
+            Some(
+                Kind::Sleep(_)
+                | Kind::Condition(_)
+                | Kind::Approval(_)
+                | Kind::Call(_)
+                | Kind::Foreach(_),
+            )
+            | None => false,
         }
     }
 
@@ -390,52 +392,7 @@ impl Work<'_> {
         }
     }
 
-    /// After a start: every attempt that was at work is found again, or what became of it is.
-    pub(in crate::decide) fn boot_runs(&mut self) {
-        self.state.runs.booted = Some(self.now);
-        // Gates are read before the runs they are for.
-        for gate in self.state.gates.values() {
-            self.state.runs.put_gate(gate);
-        }
-        let open: Vec<_> = self.state.runs.open().map(|known| known.row.id).collect();
-        for id in &open {
-            self.boot_run(*id);
-            self.state.runs.touch(*id);
-        }
-    }
-
-    fn boot_run(&mut self, id: RunId) {
-        let Some(known) = self.state.runs.get(id) else { return };
-        for (step, attempt) in known.run.running() {
-            let Some(known) = self.state.runs.get(id) else { return };
-            let how = match known.run.answer(&step) {
-                Some((asks, answer)) => {
-                    StepHow::GoOn { asks: asks.clone(), answer: answer.clone() }
-                }
-                None => StepHow::Adopt,
-            };
-            self.find_step(id, step, attempt, how);
-        }
-        self.stop_what_is_to_stop(id);
-    }
-
-    fn find_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
-        if let Some(gate) = self.open_gate_of_step(run, &step, attempt) {
-            return self.people_have(run, step, attempt, gate);
-        }
-        if self.finds_step_turn(run, &step, attempt) || self.finds_called(run, &step, attempt) {
-            return;
-        }
-        let is_turn = |work: &WorkKind| matches!(work, WorkKind::Turn(_));
-        let known = self.state.runs.get(run);
-        let work = known.and_then(|known| known.run.work(&step).ok());
-        if work.is_some_and(|work| is_turn(&work.what)) {
-            return self.tell_run(run, &step, attempt, Told::Gone);
-        }
-        self.hand_step(run, step, attempt, how);
-    }
-
-    pub(super) fn people_have(&mut self, run: RunId, step: StepPath, attempt: u32, _: GateId) {
+    pub(super) fn people_have(&mut self, run: RunId, step: StepPath, attempt: u32) {
         let work = AtWork { attempt, with: With::People, until: None };
         self.state.runs.begin_work(run, step, work);
     }

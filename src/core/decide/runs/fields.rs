@@ -1,15 +1,18 @@
 //! Texts as they are kept and shown.
 
-use vigie_workflow::run::KEPT_TEXT;
+use vigie_workflow::run::{Cut, KEPT_TEXT, Output};
 
 use crate::text;
 
-/// A text as a log keeps it: masked, and no longer than it takes.
-pub(super) fn kept(words: &str) -> String {
+/// What a session said, as a log keeps it: masked, and marked where it is longer than a log takes.
+pub(super) fn said(session: &str, words: &str) -> Output {
     let mut text = text::mask(words).text;
-    if text.len() > KEPT_TEXT {
+    let bytes = text.len();
+    let cut = (bytes > KEPT_TEXT).then(|| {
         let end = (0..=KEPT_TEXT).rev().find(|at| text.is_char_boundary(*at));
         text.truncate(end.unwrap_or(0));
-    }
-    text
+        let file = format!("the transcript of {session}");
+        Cut { bytes: u64::try_from(bytes).unwrap_or(u64::MAX), file }
+    });
+    Output { text, cut, ..Output::default() }
 }

@@ -51,7 +51,10 @@ impl Work<'_> {
             };
             source.workflow.params.iter().any(|param| asked(&param))
         });
-        if missing && project.is_none() {
+        let wrong = known.source.as_ref().map(|source| typed(source, &given).err());
+        let lacks = |mistake: &String| mistake.contains("has no value");
+        let only_lacks = wrong.flatten().is_none_or(|mistakes| mistakes.iter().all(lacks));
+        if missing && only_lacks && project.is_none() {
             let form = Self::new_form(message, known.name.clone(), given, Vec::new());
             self.post_form(form);
             return Ok(None);

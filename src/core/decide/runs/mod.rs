@@ -3,6 +3,7 @@
 
 mod agents;
 mod ask;
+mod boot;
 mod call;
 mod carry;
 mod chat;

@@ -11,7 +11,7 @@ use crate::{
     delivery::{Outgoing, Rank, Shown, Target},
     id::RunId,
     run::{KnownRun, RunLife, RunRow},
-    state::Row,
+    state::{Chat, Row},
     text::{Rich, Style},
 };
 
@@ -74,6 +74,12 @@ impl Work<'_> {
             Some(place) => vec![target_of(place)],
             None => self.state.hearing().iter().map(show::main_of).collect(),
         }
+    }
+
+    /// The chat it was started in.
+    pub(in crate::decide) fn chat_of_run(&self, id: RunId) -> Option<Chat> {
+        let place = self.root_run(id)?.place.as_ref()?;
+        self.state.chat_of(&place.bridge, &place.chat)
     }
 
     fn post_to_places(&mut self, row: &RunRow, post: &Post, rank: Rank) -> Vec<Shown> {

@@ -52,6 +52,15 @@ pub(super) fn schedules(known: &Known) -> Vec<Schedule> {
     on.cron.iter().filter_map(|expr| Schedule::parse(expr, zone).ok()).map(|read| read.0).collect()
 }
 
+/// The times of its schedule, as its file has them.
+fn times(known: &Known) -> String {
+    let on = known.source.as_ref().map(|source| &source.workflow.on);
+    on.map_or_else(String::new, |on| {
+        let zone = on.timezone.as_deref().unwrap_or("UTC");
+        format!("{} {zone}", on.cron.join(", "))
+    })
+}
+
 pub(super) fn next_fire(schedules: &[Schedule], after: Timestamp) -> Option<Timestamp> {
     schedules.iter().filter_map(|schedule| schedule.next_after(after)).min()
 }
@@ -93,20 +102,22 @@ impl Work<'_> {
             if schedules.is_empty() {
                 continue;
             }
-            // Whatever came before it was first seen is none of its times.
-            if self.state.runs.slot(&known.name).is_none() {
-                self.put_slot(&known.name, self.now);
+            // Whatever came before these times were first seen is none of them.
+            let schedule = times(&known);
+            if self.state.runs.slot(&known.name).is_none_or(|slot| slot.schedule != schedule) {
+                self.put_slot(&known, self.now);
             }
             self.plan_fire(&known.name, &schedules);
         }
     }
 
-    fn put_slot(&mut self, workflow: &str, slot: Timestamp) {
-        self.put(Row::Slot(SlotRow { workflow: workflow.into(), slot }));
+    fn put_slot(&mut self, known: &Known, slot: Timestamp) {
+        let (workflow, schedule) = (known.name.clone(), times(known));
+        self.put(Row::Slot(SlotRow { workflow, slot, schedule }));
     }
 
     fn plan_fire(&mut self, workflow: &str, schedules: &[Schedule]) {
-        let Some(last) = self.state.runs.slot(workflow) else { return };
+        let Some(last) = self.state.runs.slot(workflow).map(|row| row.slot) else { return };
         let mut next = next_fire(schedules, last);
         // The clock was set back: look again when it is past what a wrong one did, or soon.
         if last > self.now + AHEAD {
@@ -134,10 +145,10 @@ impl Work<'_> {
 
     fn fire(&mut self, known: &Known, schedules: &[Schedule]) {
         let name = &known.name;
-        let Some(last) = self.state.runs.slot(name) else { return };
+        let Some(last) = self.state.runs.slot(name).map(|row| row.slot) else { return };
         if last > self.now + AHEAD {
             self.journal("clock_set_back", About::default(), json!({ "workflow": name }));
-            return self.put_slot(name, self.now);
+            return self.put_slot(known, self.now);
         }
         let passed = slots(schedules, last, self.now);
         let Some(newest) = passed.last().copied() else { return };
@@ -154,7 +165,7 @@ impl Work<'_> {
             let detail = json!({ "workflow": name, "skipped": skipped, "until": newest });
             self.journal("slots_skipped", About::default(), detail);
         }
-        self.put_slot(name, newest);
+        self.put_slot(known, newest);
         for slot in runs {
             let start = StartRun {
                 workflow: name.clone(),

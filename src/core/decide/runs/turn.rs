@@ -16,7 +16,7 @@ use crate::{
     id::{PromptId, RunId, SessionId},
     prompt::{OfStep, Prompt, PromptState},
     run::{AtWork, Starter, With},
-    session::{OfRun, Role, Spawn, TurnOfStep},
+    session::{OfRun, Role, Spawn, Stirred, TurnOfStep},
     state::Row,
     text,
 };
@@ -194,8 +194,18 @@ impl Work<'_> {
             // It was stopped while the words were on their way.
             return self.interrupt(session);
         }
+        let starter = self.root_run(of_step.run).map(|row| row.starter.clone());
+        let depth = match starter {
+            Some(Starter::Agent { depth, .. }) => depth,
+            Some(
+                Starter::Human { .. } | Starter::Cron { .. } | Starter::Webhook | Starter::Run,
+            )
+            | None => 0,
+        };
         self.change(session, |s| {
             let before = s.spent;
+            // Nobody reaches deeper through a run.
+            s.stirred = Stirred { hops: 0, depth };
             if let Some(turn) = &mut s.turn {
                 turn.of_step = Some(Box::new(TurnOfStep { step: of_step, before }));
             }
@@ -223,13 +233,11 @@ impl Work<'_> {
             input_tokens: spent.input_tokens.saturating_sub(before.input_tokens),
             output_tokens: spent.output_tokens.saturating_sub(before.output_tokens),
         };
-        let ended = |outcome, text| {
-            let output = Output { text, ..Output::default() };
-            Told::Ended(Ended { outcome, output, spent, changed: None })
-        };
+        let name = self.session_name(session);
+        let ended = |outcome, output| Told::Ended(Ended { outcome, output, spent, changed: None });
         let told = match end {
-            TurnEnd::Said(words) => ended(Outcome::Done, super::fields::kept(words)),
-            TurnEnd::Failed(why) => ended(Outcome::Failed { why: why.clone() }, String::new()),
+            TurnEnd::Said(words) => ended(Outcome::Done, super::fields::said(&name, words)),
+            TurnEnd::Failed(why) => ended(Outcome::Failed { why: why.clone() }, Output::default()),
             TurnEnd::Unseen => Told::Gone,
         };
         let OfStep { run, step, attempt } = of_step;

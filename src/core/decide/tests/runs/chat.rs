@@ -24,6 +24,8 @@ fn a_run_is_started_by_words_with_all_its_params() {
     assert_eq!(world.view("deploy-1").started_by, "Inès Caradec");
     world.writes("/run deploy tagret=prod target=prod dry=false count=2");
     assert!(world.said("did you mean `target`"), "{:?}", world.last());
+    world.writes("/run deploy tagret=prod");
+    assert!(world.last().buttons().is_empty(), "a slip is no question: {:?}", world.last());
 }
 
 #[test]
@@ -117,4 +119,26 @@ fn whoever_may_only_look_starts_nothing() {
     world.knows(&[("deploy", DEPLOY)]);
     world.writes_as("mate", &super::super::world::main_chat(), "/run deploy", None);
     assert_eq!(world.state.runs.all().count(), 0);
+}
+
+#[test]
+fn a_question_of_a_run_also_comes_where_it_was_started() {
+    let text = "
+name: release
+steps:
+  - {id: ok, approval: Deploy?}
+";
+    let mut world = World::on_telegram();
+    world.knows(&[("release", text)]);
+    world.pairs("owner", "1001", "1001");
+    world.telegram("1001", "1001", None, "/run release");
+    let shows = world.shows("1001");
+    assert!(
+        shows.iter().any(|text| text.contains("release-1, step ok: asks for your approval")),
+        "{shows:?}"
+    );
+    world.now += chrono::TimeDelta::seconds(5);
+    world.taps("Approve");
+    assert_eq!(world.ended("release-1"), "succeeded");
+    assert_eq!(world.shows("1001").iter().filter(|text| text.contains("asks for")).count(), 1);
 }

@@ -196,3 +196,32 @@ fn after_a_start_the_runner_is_asked_what_became_of_each_step() {
     assert_eq!(asked, ["http", "js", "agent"]);
     assert!(world.steps[before..].iter().all(|order| order.how == StepHow::Adopt));
 }
+
+#[test]
+fn what_a_reset_left_behind_is_stopped_before_it_runs_again_also_over_a_start() {
+    let text = "
+name: back
+steps:
+  - {id: plan, shell: make plan}
+  - {id: other, needs: [plan], shell: make}
+  - {id: ok, needs: [plan], approval: {ask: Fine?, send_back: plan}}
+";
+    let mut world = World::new();
+    world.knows(&[("back", text)]);
+    let run = world.runs("back", &[]);
+    world.does(&run, "plan", "first");
+    let gate = world.gate_of(&run, "ok");
+    let other = world.order_of(&run, "other");
+    world.answers("owner", &gate, "back shorter").unwrap();
+    assert_eq!(world.stopped, [(other.run, "other".to_owned(), 1)]);
+    world.crash();
+    assert_eq!(world.stopped.len(), 2, "nobody knows whether the first was heard");
+    world.does(&run, "plan", "second");
+    assert!(world.told_runner(&run).iter().filter(|told| told.starts_with("other")).count() == 1);
+    world.stops(&run, "other");
+    let gate = world.gate_of(&run, "ok");
+    world.answers("owner", &gate, "approve").unwrap();
+    assert_eq!(world.order_of(&run, "other").attempt, 2);
+    world.does(&run, "other", "");
+    assert_eq!(world.ended(&run), "succeeded");
+}

@@ -98,6 +98,19 @@ fn a_clock_set_back_an_hour_does_not_run_that_hour_again() {
 }
 
 #[test]
+fn a_schedule_that_is_changed_begins_anew() {
+    let mut world = at_ten_past();
+    world.knows(&[("nightly", &nightly("latest"))]);
+    world.wait(TimeDelta::hours(1));
+    assert_eq!(slots(&world).len(), 1);
+    let other = nightly("latest").replace("0 * * * *", "5 * * * *");
+    world.knows(&[("nightly", &other)]);
+    assert_eq!(slots(&world).len(), 1, "five past is over");
+    world.wait(TimeDelta::hours(1));
+    assert_eq!(slots(&world).len(), 2);
+}
+
+#[test]
 fn a_projects_own_triggers_count_only_where_a_person_said_so() {
     for (triggers, runs) in [(false, 0), (true, 1)] {
         let mut world = at_ten_past();

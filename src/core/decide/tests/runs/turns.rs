@@ -231,3 +231,16 @@ steps:
     assert_eq!(world.ended(&run), "failed");
     assert!(world.said("there is no session `PD-404`"));
 }
+
+#[test]
+fn an_answer_that_is_longer_than_a_log_takes_is_marked() {
+    let mut world = World::with(&["PD-9"]);
+    world.knows(&[("talk", &TALK.replace("SAID: '{{ steps.ask.text }}'", "SAID: none"))]);
+    let run = world.runs("talk", &[]);
+    world.takes("PD-9");
+    world.finishes("PD-9", &"long ".repeat(20_000));
+    let known = world.state.runs.named(&run).unwrap();
+    let output = &known.run.ended(&"ask".parse().unwrap()).unwrap().output;
+    assert_eq!(output.cut.as_ref().unwrap().bytes, 100_000);
+    assert!(output.text.len() <= vigie_workflow::run::KEPT_TEXT);
+}

@@ -1,0 +1,76 @@
+//! Who may answer what.
+
+use serde_json::json;
+
+use super::{Work, gates::Who};
+use crate::{agent::Asked, command::Refusal, gate::Gate, id::HumanId, state::Role};
+
+impl Work<'_> {
+    /// The one place that says who may answer what, however the answer came. A role that may answer
+    /// at all is always needed: what a workflow says narrows that and never widens it.
+    pub(super) fn refuse_unless_allowed(&mut self, gate: &Gate, who: &Who) -> Result<(), Refusal> {
+        let Some(why) = self.not_allowed(gate, &who.human) else { return Ok(()) };
+        let detail = json!({ "code": gate.code, "via": who.via });
+        self.journal_gate("answer_refused", gate, Some(who.human.clone()), detail);
+        let mut may: Vec<_> = self.may_answer(gate);
+        may.sort();
+        let name = self.state.name_of(&who.human);
+        let may = match may.as_slice() {
+            [] => "Nobody in the configuration may".into(),
+            some => format!("{} may", some.join(", ")),
+        };
+        Err(Refusal::AlreadyDecided(match why {
+            NotAllowed::Starter { run } => {
+                format!("{name} started {run}, and whoever starts it may not approve this. {may}.")
+            }
+            NotAllowed::Other => format!("{name} may not answer this. {may}."),
+        }))
+    }
+
+    /// Names of those who may answer it.
+    pub(super) fn may_answer(&self, gate: &Gate) -> Vec<String> {
+        let people = self.state.rules.people.iter();
+        let may = people.filter(|(human, _)| self.not_allowed(gate, human).is_none());
+        may.map(|(_, person)| person.name.clone()).collect()
+    }
+
+    fn not_allowed(&self, gate: &Gate, human: &HumanId) -> Option<NotAllowed> {
+        let Some(person) = self.state.rules.people.get(human) else {
+            return Some(NotAllowed::Other);
+        };
+        if person.role < Role::Approver {
+            return Some(NotAllowed::Other);
+        }
+        let Asked::Approval(approval) = &gate.ask else { return None };
+        let named = |name: &String| {
+            human.as_str().eq_ignore_ascii_case(name)
+                || person.name.eq_ignore_ascii_case(name)
+                || role_named(name).is_some_and(|role| person.role >= role)
+        };
+        if !approval.by.is_empty() && !approval.by.iter().any(named) {
+            return Some(NotAllowed::Other);
+        }
+        let waits = gate.step().filter(|_| approval.not_starter)?;
+        let started = self.human_starter(waits.of_run).is_some_and(|starter| starter == *human);
+        started.then(|| NotAllowed::Starter { run: waits.run_name.clone() })
+    }
+}
+
+/// Why somebody may not answer.
+enum NotAllowed {
+    Starter { run: String },
+    Other,
+}
+
+/// What a workflow calls those who have that role, or more.
+fn role_named(name: &str) -> Option<Role> {
+    [Role::Viewer, Role::Talker, Role::Approver, Role::Owner].into_iter().find(|role| {
+        let word = match role {
+            Role::Viewer => "viewer",
+            Role::Talker => "talker",
+            Role::Approver => "approver",
+            Role::Owner => "owner",
+        };
+        word.eq_ignore_ascii_case(name)
+    })
+}
