@@ -65,7 +65,7 @@ async fn start() -> Home {
         "small.yaml",
         format!("name: small\non: {{webhook: {{secret: HOOK, max_body: 64B}}}}\n{STEPS}"),
     );
-    put("broken.yaml", format!("name: broken\non: {{webhook: {{secret: HOOK}}}}\nstpes: []\n"));
+    put("broken.yaml", "name: broken\non: {webhook: {secret: HOOK}}\nstpes: []\n".into());
     let ci = format!("name: ci\non: {{webhook: {{secret: HOOK}}}}\n{STEPS}");
     fs::write(project.join("ci.yaml"), ci).unwrap();
     home.up().await;

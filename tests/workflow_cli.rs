@@ -186,7 +186,7 @@ fn calls_are_checked_across_files() {
     call("gnir", "  - {id: b, workflow: ring}\n");
     call("above", "  - {id: b, workflow: ring}\n");
     call("typo", "  - {id: b, workflow: relaese}\n");
-    desk.put("release.yaml", &RELEASE.replace(", default: 1", "").replace("on:", "x-on:"));
+    desk.put("release.yaml", &RELEASE.replace(", default: 1", "").replace("\non:", "\nx-on:"));
     call("without", "  - {id: b, workflow: release}\n");
     call("with", "  - id: b\n    workflow: {name: release, params: {count: \"1\", cuont: \"2\"}}\n");
     desk.put_in_project("in.yaml", &format!("name: in\n{}", steps("  - {id: b, workflow: part}\n")));

@@ -33,8 +33,8 @@ impl Reading {
     /// What a caller of that one's webhook has to show, broken or not. What ships with Vigie takes no
     /// calls until somebody made it their own.
     pub fn webhook(&self, name: &str) -> Option<&Webhook> {
-        let own = self.named(name).filter(|file| file.origin != Origin::BuiltIn);
-        own.filter_map(|file| file.webhook.as_ref()).next()
+        let mut own = self.named(name).filter(|file| file.origin != Origin::BuiltIn);
+        own.find_map(|file| file.webhook.as_ref())
     }
 }
 

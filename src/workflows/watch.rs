@@ -65,10 +65,10 @@ impl Workflows {
 /// Starts looking after `places`.
 pub fn start(tasks: &Tasks, hub: &Hub, clock: Clock, places: Vec<Place>) -> Workflows {
     let (tell, now) = watch::channel(Arc::new(Reading::default()));
-    let (asks, asked) = mpsc::channel(ASKERS);
+    let (asks, waiting) = mpsc::channel(ASKERS);
     let folders = places.into_iter().map(Folder::new).collect();
     let worker = Worker { folders, hub: hub.clone(), clock, tell };
-    tasks.start("workflows", move |stop| worker.run(asked, stop));
+    tasks.start("workflows", move |stop| worker.run(waiting, stop));
     Workflows { now, asks }
 }
 
@@ -139,7 +139,7 @@ impl Folder {
 impl Worker {
     async fn run(
         mut self,
-        mut asked: mpsc::Receiver<oneshot::Sender<()>>,
+        mut waiting: mpsc::Receiver<oneshot::Sender<()>>,
         stop: CancellationToken,
     ) {
         let mut pace = interval(EVERY);
@@ -148,7 +148,7 @@ impl Worker {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                asker = asked.recv() => match asker {
+                asker = waiting.recv() => match asker {
                     Some(asker) => askers.push(asker),
                     None => return,
                 },
@@ -156,7 +156,7 @@ impl Worker {
             }
             // Whoever comes while we look waits for the next look.
             while askers.len() < ASKERS
-                && let Ok(asker) = asked.try_recv()
+                && let Ok(asker) = waiting.try_recv()
             {
                 askers.push(asker);
             }

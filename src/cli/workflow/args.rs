@@ -16,7 +16,7 @@ pub struct Workflow {
 pub enum What {
     /// List the workflows there are
     List,
-    /// Check files and show each mistake with its place
+    /// Check files and show each mistake with its place; exit code 1 if one does not run
     Check {
         /// Files, or names of workflows [default: all there are]
         #[arg(value_name = "FILE|NAME")]

@@ -75,7 +75,7 @@ fn words(out: &Out, files: &[FileRead], checked: &CheckedFiles, broken: usize) -
     parts.extend(checked.faults.iter().map(|fault| out.ink(Ink::Bad, &plain::line(fault))));
     let fine = files.len() - broken;
     parts.push(match (fine, files) {
-        (1, [file]) => format!("{} runs as it stands", plain::line(&file.whole_name())),
+        (1, [one]) => format!("{} runs as it stands", plain::line(&one.whole_name())),
         (fine, files) => format!("{fine} of {} run as they stand", files.len()),
     });
     parts.join("\n")

@@ -31,7 +31,8 @@ pub(super) fn words(out: &Out, run: &RunShape) -> String {
     for code in &run.waiting {
         lines.push(out.ink(Ink::Wait, &format!("Waits for you: vigie answer {code} …")));
     }
-    if !run.outputs.is_null() && !run.is_open() {
+    let gives = run.outputs.as_object().is_some_and(|outputs| !outputs.is_empty());
+    if gives && !run.is_open() {
         lines.push(format!("Outputs: {}", plain::line(&run.outputs.to_string())));
     }
     lines.extend(run.report.iter().map(|line| out.ink(Ink::Dim, &plain::line(line))));
