@@ -245,7 +245,10 @@ fn webhook<'a>(reader: &Reader<'a>, node: &'a Node, known: &[Param]) -> Option<W
         }
     }
     let names: Vec<&str> = params.iter().map(|(name, _)| name.as_str()).collect();
-    given(reader, node, known, &names, "the webhook gives none");
+    // Without any, keys of the body are taken by their names, and a call says what is missing.
+    if !names.is_empty() {
+        given(reader, node, known, &names, "the webhook gives none");
+    }
     let max_body = reader.size(&fields, "max_body").unwrap_or(MAX_BODY);
     if max_body > LARGEST_BODY {
         reader.error(fields.key("max_body"), format!("`max_body` is at most {LARGEST_BODY} bytes"));
