@@ -62,13 +62,8 @@ fn frozen(number: u64) -> Row {
     };
     let source =
         Source { name: "api/release".into(), file: "f".into(), text: TEXT.into(), workflow };
-    let frozen = Frozen {
-        source,
-        called: BTreeMap::new(),
-        params: BTreeMap::new(),
-        project: None,
-        facts,
-    };
+    let frozen =
+        Frozen { source, called: BTreeMap::new(), params: BTreeMap::new(), project: None, facts };
     Row::Frozen(FrozenRow { run, frozen: Arc::new(frozen) })
 }
 
@@ -96,7 +91,11 @@ async fn store(rows: Vec<Row>) -> (TempDir, Store) {
 
 #[tokio::test]
 async fn a_run_reads_back_with_its_log_and_its_number_is_never_used_again() {
-    let slot = Row::Slot(SlotRow { workflow: "api/release".into(), slot: now(), schedule: "0 7 * * * UTC".into() });
+    let slot = Row::Slot(SlotRow {
+        workflow: "api/release".into(),
+        slot: now(),
+        schedule: "0 7 * * * UTC".into(),
+    });
     let written: Vec<_> =
         rows(12, RunLife::Running).into_iter().chain(rows(11, over())).chain([slot]).collect();
     let (_folder, store) = store(written).await;
