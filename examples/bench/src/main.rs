@@ -14,6 +14,7 @@ mod formatter;
 mod home;
 mod latency;
 mod page;
+mod runs;
 mod start;
 mod table;
 mod telegram;
@@ -30,6 +31,7 @@ use table::Figure;
 const HELP: &str = "\
 vigie-bench [--json] [--folder FOLDER] [--seeds N] [PART...]
   PART: commits, latency, flood, start, formatter; without any, all of these
+        workflows, which is check, steps, long, sleeping: three minutes
         agents, which is calls, letters, delivery, inbox, connected: two minutes
         telegram, which is answer, talk, questions, turn, idle, faults, forum: a quarter of an hour
         kills: N times a minute and a half
@@ -54,7 +56,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
-        ["up" | "hold", ..] => return vigie::cli::main(),
+        ["up" | "hold" | "confine" | "step" | "javascript", ..] => return vigie::cli::main(),
         ["demo-agent", "--work", ..] => agent::work(),
         ["demo-agent", "--answer", meet, ..] => agent::answer(meet),
         ["demo-agent", "--caller", meet, ..] => agents::program::caller(meet),
@@ -100,6 +102,9 @@ fn measure(words: &[&str]) -> Result<()> {
                 part if agents::PARTS.contains(&part) => {
                     agents::measure(part, folder.path(), (&ours, &vigie)).await
                 }
+                part if runs::PARTS.contains(&part) => {
+                    runs::measure(part, folder.path(), &vigie).await
+                }
                 part => telegram::measure(part, folder.path(), (&ours, &vigie), asked.seeds).await,
             }
         });
@@ -126,6 +131,7 @@ fn read(words: &[&str]) -> Result<Asked> {
                 let number = words.next().and_then(|word| word.parse().ok());
                 asked.seeds = number.context("--seeds needs a number")?;
             }
+            "workflows" => asked.parts.extend(runs::PARTS.map(String::from)),
             "agents" => asked.parts.extend(agents::PARTS.map(String::from)),
             "telegram" => asked.parts.extend(telegram::PARTS.map(String::from)),
             part if is_part(part) => asked.parts.push(part.into()),
@@ -139,7 +145,7 @@ fn read(words: &[&str]) -> Result<Asked> {
 }
 
 fn is_part(word: &str) -> bool {
-    let all = [&PARTS[..], &agents::PARTS, &telegram::PARTS].concat();
+    let all = [&PARTS[..], &agents::PARTS, &runs::PARTS, &telegram::PARTS].concat();
     all.contains(&word) || word == telegram::KILLS
 }
 

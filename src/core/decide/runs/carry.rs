@@ -301,14 +301,14 @@ impl Work<'_> {
         let Ok(work) = known.run.work(&step) else { return };
         let folder = match &work.in_session {
             None => project.path,
-            Some(session) => match self.state.session_named(session) {
-                Some(session) => session.cwd.clone(),
-                None => {
-                    let why = format!("there is no session {session} whose folder it could run in");
+            Some(name) => {
+                let Some(session) = self.state.session_named(name) else {
+                    let why = format!("there is no session {name} whose folder it could run in");
                     self.state.runs.end_work(run, &step);
                     return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
-                }
-            },
+                };
+                session.cwd.clone()
+            }
         };
         let order = StepOrder {
             run,
