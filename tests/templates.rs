@@ -114,6 +114,12 @@ async fn a_quick_change_goes_around_again_until_a_person_is_content() {
     let over = yard.home.run_is(&run, "succeeded").await;
     assert_eq!(step(&over, "change")["attempt"], 2);
     assert_eq!(yard.parser(), "empty is nothing\n");
+
+    // What its agents came to is what the service counted.
+    let (inline, delegated) =
+        (yard.model.used("From the workflow run"), yard.model.used("and only that?"));
+    eprintln!("{:#} {inline:?} {delegated:?}", over["report"]);
+    eprintln!("{} {} {}", over["input_tokens"], over["output_tokens"], over["micro_usd"]);
 }
 
 fn finding(severity: &str, place: &str, what: &str) -> Value {

@@ -108,6 +108,20 @@ impl Home {
         shown
     }
 
+    /// Waits until that step has printed just that.
+    pub(crate) async fn prints(&self, run: &str, step: &str, text: &str) {
+        let path = format!("/runs/{run}/steps/{step}/output");
+        let end = Instant::now() + DEADLINE;
+        loop {
+            let printed: Result<Value, _> = self.desk().get(&path).await;
+            if printed.as_ref().is_ok_and(|printed| printed["text"] == text) {
+                return;
+            }
+            assert!(Instant::now() < end, "{step} does not print {text}: {printed:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Waits until that step is in that state.
     pub(crate) async fn step_is(&self, run: &str, step: &str, state: &str) -> Value {
         self.run_becomes(run, &format!("so that {step} is {state}"), |shown| {
