@@ -1,7 +1,9 @@
 //! What a person reads when the configuration is wrong, and what holds without one.
 
 use std::path::PathBuf;
-use vigie::config::{Bounds, Config, Lord, OnOff, Role, Surroundings, WorkflowRules, WorktreeMode};
+use vigie::config::{
+    Bounds, Config, Lord, OnOff, Role, SecretFrom, Surroundings, WorkflowRules, WorktreeMode,
+};
 use vigie_core::id::{AgentName, ProjectName};
 
 fn around() -> Surroundings {
@@ -546,6 +548,49 @@ fn a_lord_that_cannot_be_is_said_and_names_are_checked_while_it_is_off() {
       | agent = "shell"
       |         ^^^^^^^
       Set `agent` to one of: demo.
+    "#);
+}
+
+#[test]
+fn secrets_have_one_place_and_say_who_may_use_them() {
+    let config = read(
+        r#"
+        [[secret]]
+        name = "DEPLOY_TOKEN"
+        file = "~/.config/deploy-token"
+        workflows = ["release", "quay/release"]
+
+        [[secret]]
+        name = "MAIL"
+        keyring = { service = "mail", account = "ines" }
+        "#,
+    );
+    assert_eq!(config.secrets[0].from, SecretFrom::File("/home/ines/.config/deploy-token".into()));
+    assert_eq!(config.secrets[0].workflows, ["release", "quay/release"]);
+    let keyring = SecretFrom::Keyring { service: "mail".into(), account: "ines".into() };
+    assert_eq!(config.secrets[1].from, keyring);
+    assert!(config.secrets[1].workflows.is_empty());
+    insta::assert_snapshot!(explain(
+        "[[secret]]\nname = \"A\"\n\n[[secret]]\nname = \"A\"\nenv = \"A\"\ncommand = [\"a\"]\n\n[[secret]]\nname = \"é\"\nenv = \"A\"\n"
+    ), @r#"
+    config.toml:1:1: [[secret]] A: nothing says where its value is
+      | [[secret]]
+      | ^^^^^^^^^^
+      Write one of `env`, `file`, `command` and `keyring`.
+
+    config.toml:4:1: [[secret]] A: its value is in more than one place
+      | [[secret]]
+      | ^^^^^^^^^^
+      Write one of `env`, `file`, `command` and `keyring`.
+
+    config.toml:5:8: `A` is there twice
+      | name = "A"
+      |        ^^^
+
+    config.toml:10:8: `é` is no name of a secret
+      | name = "é"
+      |        ^^^
+      Use letters, digits, `_` and `-`, a letter first, such as DEPLOY_TOKEN.
     "#);
 }
 

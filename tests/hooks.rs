@@ -58,7 +58,7 @@ async fn start() -> Home {
     put(
         "signed.yaml",
         format!(
-            "name: signed\n{params}on:\n  webhook: {{secret: HOOK, proof: hmac, params: {{target: body.ref, count: headers[\"x-count\"] | int}}}}\n{STEPS}"
+            "name: signed\n{params}on:\n  webhook:\n    secret: HOOK\n    proof: hmac\n    params:\n      target: body.ref\n      count: headers[\"x-count\"] | int\n{STEPS}"
         ),
     );
     put(

@@ -78,6 +78,9 @@ async fn the_environment_is_small_and_its_own() {
     assert!(env.contains("VIGIE_KEY=key-of-the-step"), "{env}");
     assert!(env.contains("VIGIE_ATTEMPT=1\n") && names.contains(&"VIGIE_RUN"), "{env}");
     assert!(names.iter().all(|name| !name.starts_with("CARGO_PKG")), "{env}");
+    // No signal is held back or ignored because its process holds some back.
+    let signals = text(yard.run(shell("grep -E 'Sig(Blk|Ign)' /proc/self/status")).await);
+    assert!(signals.lines().all(|line| line.ends_with("\t0000000000000000")), "{signals}");
 }
 
 #[tokio::test]
@@ -261,6 +264,25 @@ async fn what_never_began_is_begun_by_whoever_adopts_it() {
 }
 
 #[tokio::test]
+async fn wherever_a_daemon_dies_the_next_one_tells_the_end_and_nothing_runs_twice() {
+    let yard = Yard::new().await;
+    for moment in 0..24 {
+        let now = Yard::beside(&yard);
+        let order = now.order(shell(&format!("echo run >> runs-{moment}; echo over")));
+        now.runner.carry_out(order.clone());
+        for _ in 0..moment {
+            tokio::task::yield_now().await;
+        }
+        now.leave().await;
+        let next = Yard::beside(&yard);
+        next.runner.carry_out(adopted(order));
+        assert_eq!(text(next.ended().await), "over", "{moment}");
+        let runs = fs::read_to_string(yard.project().join(format!("runs-{moment}"))).unwrap();
+        assert_eq!(runs, "run\n", "{moment}");
+    }
+}
+
+#[tokio::test]
 async fn a_step_whose_process_was_killed_is_in_doubt_and_leaves_nothing_running() {
     let yard = Yard::new().await;
     let order = yard.order(shell("echo up; setsid sleep 4711 & sleep 4711"));
@@ -433,7 +455,6 @@ async fn server() -> String {
         .route("/echo", any(echo))
         .route("/teapot", any(async || (StatusCode::IM_A_TEAPOT, "no coffee\n")))
         .route("/big", any(async || "x".repeat(11 << 20)))
-        .route("/near", any(async || Redirect::temporary("http://localhost:1/")))
         .route("/loop", any(async || Redirect::to("/loop")))
         .route("/once", any(async || Redirect::to("/echo")))
         .route("/hang", any(async || std::future::pending::<String>().await));
@@ -590,6 +611,15 @@ async fn a_step_is_no_person_to_vigie() {
     }
     yard.runner.stop(order.run, order.step, order.attempt);
     yard.ended().await;
+    // At the door that the desk's commands come through.
+    let door = tokio::net::UnixListener::bind(yard.project().join("door")).unwrap();
+    let call = "import socket; s = socket.socket(socket.AF_UNIX); s.connect('door'); s.recv(1)";
+    yard.runner.carry_out(yard.order(shell(&format!("python3 -c \"{call}\""))));
+    let (stream, _) = door.accept().await.unwrap();
+    let refused = vigie::hold::ancestry::admit(&stream).unwrap_err();
+    assert!(refused.contains("sessions may not steer sessions"), "{refused}");
+    drop(stream);
+    assert_eq!(yard.ended().await.outcome, Outcome::Done);
     if yard.confines_files() {
         let data = yard.ground.data.display();
         let script = format!("ls -A {data} | wc -l; ls {data}/runs 2>&1 | tail -1");

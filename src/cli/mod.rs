@@ -90,6 +90,10 @@ fn at_once() -> Option<ExitCode> {
             let task = task.to_str()?.to_owned();
             Some(confine::main(&confine::ConfineArgs::Exec { task }))
         }
+        [confine, map, pid] if confine == "confine" && map == "map" => {
+            let pid = pid.to_str()?.parse().ok()?;
+            Some(confine::main(&confine::ConfineArgs::Map { pid }))
+        }
         [word] if word == "javascript" => Some(javascript::main()),
         _ => None,
     }

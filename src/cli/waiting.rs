@@ -63,6 +63,9 @@ fn how(out: &Out, gate: &GateShape) -> String {
         ("open", "question") => {
             format!("vigie answer {code} NUMBER or your own words, until {until}")
         }
+        ("open", "approval") => {
+            format!("vigie answer {code} approve, deny [REASON] or back WORDS, until {until}")
+        }
         ("open", _) => {
             format!("vigie answer {code} approve, or: deny [REASON]. Denied by itself at {until}")
         }

@@ -12,6 +12,7 @@ use super::{
 impl Check<'_> {
     pub(super) fn secrets(&mut self, rows: Vec<Row<SecretRow>>) -> Vec<Secret> {
         let mut secrets: Vec<Secret> = Vec::new();
+        let mut taken: Vec<SecretName> = Vec::new();
         for (span, row) in rows {
             let Some(name) = self.needed(&span, "[[secret]]", "name", row.name) else { continue };
             let hint = "Use letters, digits, `_` and `-`, a letter first, such as DEPLOY_TOKEN.";
@@ -19,9 +20,10 @@ impl Check<'_> {
             let Some(parsed) = self.read(&name, read, "no name of a secret", hint) else {
                 continue;
             };
-            if secrets.iter().any(|secret| secret.name == parsed) {
+            if taken.contains(&parsed) {
                 self.add(name.span(), format!("`{parsed}` is there twice"), None);
             }
+            taken.push(parsed.clone());
             let mut places: Vec<SecretFrom> = Vec::new();
             places.extend(row.env.map(|variable| SecretFrom::Env(variable.into_inner())));
             if let Some(file) = row.file {

@@ -115,14 +115,13 @@ pub(super) fn enter(confinement: &Confinement) -> Result<(), String> {
         domain, filter, mounts, namespaces,
     };
     let by = |protection| confinement.by.contains(&protection);
-    let namespaced = |result: io::Result<()>| {
-        result.map_err(|error| format!("it gets no namespaces of its own: {error}"))
-    };
+    let failed = |error: io::Error| format!("it gets no namespaces of its own: {error}");
     if by(Files) {
-        namespaced(namespaces::enter())?;
+        let mut way = namespaces::Way::open().map_err(failed)?;
+        way.enter().map_err(failed)?;
         mounts::arrange(confinement).map_err(|error| error.to_string())?;
         // Once more: what is mounted now is locked then, whoever somebody is in there.
-        namespaced(namespaces::enter())?;
+        way.enter().and_then(|()| way.close()).map_err(failed)?;
     }
     if let Some(account) = &confinement.account {
         account.enter().map_err(|error| format!("it cannot become {}: {error}", account.name))?;

@@ -307,24 +307,26 @@ impl Runs {
         if self.busy.host >= limits.host {
             return None;
         }
-        let mut at = 0;
-        while let Some((run, step)) = self.held.get(at).cloned() {
-            let work = self.all.get(&run).and_then(|known| known.at_work.get(&step)).cloned();
-            let Some(AtWork { attempt, with: With::Held { project, needs, how }, until }) = work
-            else {
-                self.held.remove(at); // it was stopped meanwhile
-                continue;
-            };
-            if self.has_room(&project, needs, limits) {
-                self.held.remove(at);
-                self.end_work(run, &step);
-                let with = With::Runner { project, needs };
-                self.begin_work(run, step.clone(), AtWork { attempt, with, until });
-                return Some((run, step, attempt, *how));
-            }
-            at += 1;
+        let at = self.held.iter().position(|(run, step)| match self.held_work(*run, step) {
+            Some((project, needs)) => self.has_room(project, needs, limits),
+            None => true, // it was stopped meanwhile
+        })?;
+        let (run, step) = self.held.remove(at)?;
+        if self.held_work(run, &step).is_none() {
+            return self.next_held(limits);
         }
-        None
+        let AtWork { attempt, with, until } = self.end_work(run, &step)?;
+        let With::Held { project, needs, how } = with else { return None };
+        let with = With::Runner { project, needs };
+        self.begin_work(run, step.clone(), AtWork { attempt, with, until });
+        Some((run, step, attempt, *how))
+    }
+
+    fn held_work(&self, run: RunId, step: &StepPath) -> Option<(&ProjectName, Needs)> {
+        match &self.all.get(&run)?.at_work.get(step)?.with {
+            With::Held { project, needs, .. } => Some((project, *needs)),
+            With::Runner { .. } | With::Session { .. } | With::People | With::Run { .. } => None,
+        }
     }
 
     pub fn form(&self, id: HeardId) -> Option<&RunForm> {

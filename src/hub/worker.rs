@@ -288,7 +288,7 @@ impl Worker {
                 drop(answer.send(Err(Refusal::NotWritten { reason: reason() }.into())));
             }
             Mail::Request { request, answer } => {
-                let reply = self.state.read(&request.what);
+                let reply = self.state.read(&request.what, self.clock.now());
                 // Whoever asked may have gone.
                 let _ = answer.send(reply.ok_or_else(|| Refusal::NotWritten { reason: reason() }));
             }

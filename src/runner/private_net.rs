@@ -140,4 +140,11 @@ mod tests {
         }
         assert_eq!(literal(&Url::parse("http://localhost/").unwrap()), None);
     }
+
+    #[tokio::test]
+    async fn a_name_that_leads_near_gives_no_address_to_connect_to() {
+        let found = PublicOnly.resolve("localhost".parse().unwrap()).await;
+        let why = found.err().unwrap().to_string();
+        assert!(why.contains("`allow_private: true` lets it"), "{why}");
+    }
 }

@@ -94,7 +94,7 @@ pub(super) fn problems(all: &All<'_>, name: &str, broken: &BTreeSet<String>) -> 
             }
             Some(_) | None => {
                 let what = format!("`{whole}` does not run");
-                let hint = format!("`vigie workflow check {whole}` says why.");
+                let hint = format!("`vigie workflow check {whole}` says why");
                 found.push(at.problem(what, Some(hint)));
             }
         }
@@ -112,7 +112,7 @@ pub(super) fn problems(all: &All<'_>, name: &str, broken: &BTreeSet<String>) -> 
         }
         for (used, one, other) in walked.unclear {
             let what = format!("`{used}` is `{one}` here and `{other}` further down");
-            let hint = format!("Write `{one}` and `{other}` in full.");
+            let hint = format!("write `{one}` and `{other}` in full");
             found.push(at.problem(what, Some(hint)));
         }
     }
@@ -170,7 +170,7 @@ fn missing(name: &str) -> String {
 
 fn near(all: &All<'_>, name: &str) -> Option<String> {
     let near = nearest(name, all.keys().copied(), MOST_NEAR);
-    (!near.is_empty()).then(|| format!("Did you mean `{}`?", near.join("`, `")))
+    (!near.is_empty()).then(|| format!("did you mean `{}`?", near.join("`, `")))
 }
 
 /// Params that the other one does not have, or that it needs and does not get.
@@ -183,16 +183,16 @@ fn params(call: &Call, other: &Workflow) -> Vec<(String, Option<String>)> {
             let near = nearest(param.as_str(), known(), MOST_NEAR);
             let all: Vec<&str> = known().collect();
             let hint = match (near.as_slice(), all.as_slice()) {
-                ([], []) => "It takes none.".into(),
-                ([], all) => format!("Its params: {}.", all.join(", ")),
-                (near, _) => format!("Did you mean `{}`?", near.join("`, `")),
+                ([], []) => "it takes none".into(),
+                ([], all) => format!("its params: {}", all.join(", ")),
+                (near, _) => format!("did you mean `{}`?", near.join("`, `")),
             };
             found.push((format!("`{name}` has no param `{param}`"), Some(hint)));
         }
     }
     for param in other.params.iter().filter(|param| param.default.is_none()) {
         if !call.params.iter().any(|(given, _)| *given == param.name) {
-            let hint = "Give it under `params`.".to_owned();
+            let hint = "give it under `params`".to_owned();
             found.push((format!("`{name}` needs the param `{}`", param.name), Some(hint)));
         }
     }

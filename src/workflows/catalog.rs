@@ -90,7 +90,7 @@ fn tell_twins(files: &mut [FileRead]) {
             let line = file.text.lines().position(|line| line.starts_with("name:"));
             let (line, column) = line.map_or((0, 0), |at| (at + 1, 1));
             let what = format!("`{name}` is the name of {} too", others.join(", "));
-            let hint = "Give one of them another name.".to_owned();
+            let hint = "give one of them another name".to_owned();
             file.add(problem(line, column, "name".len(), what, Some(hint)));
         }
     }

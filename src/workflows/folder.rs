@@ -148,7 +148,7 @@ fn files(place: &Place, folder: &Path, listing: &Listing) -> Vec<FileRead> {
         let found = text(folder, path).and_then(|text| {
             room = room.checked_sub(text.len()).ok_or_else(|| {
                 let why = format!("its folder has more than {} MiB of workflows", MOST_BYTES >> 20);
-                (why, "Make them smaller, or fewer.")
+                (why, "make them smaller, or fewer")
             })?;
             Ok(text)
         });
@@ -176,25 +176,25 @@ fn beside(folder: &Path, name: &str) -> Result<String, String> {
 /// A file of that folder, or why it cannot be read and what to do.
 fn text(folder: &Path, path: &Path) -> Result<String, (String, &'static str)> {
     let unreadable =
-        |error: io::Error| (format!("it cannot be read: {error}"), "Look at its owner and mode.");
+        |error: io::Error| (format!("it cannot be read: {error}"), "look at its owner and mode");
     let real = fs::canonicalize(path).map_err(unreadable)?;
     if !real.starts_with(folder) {
         let why = "it is a link that leads out of its folder".to_owned();
-        return Err((why, "Put the file itself there."));
+        return Err((why, "put the file itself there"));
     }
     let file = open(&real).map_err(unreadable)?;
     let meta = file.metadata().map_err(unreadable)?;
     if !meta.is_file() {
-        return Err(("it is no file".into(), "Put a file there, or take it away."));
+        return Err(("it is no file".into(), "put a file there, or take it away"));
     }
     let mut bytes = Vec::new();
     // It may grow while it is read.
     file.take(LONGEST_FILE + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > LONGEST_FILE {
         let why = format!("it is longer than {} MiB", LONGEST_FILE >> 20);
-        return Err((why, "Nothing a person wrote is as long; look what it is."));
+        return Err((why, "nothing a person wrote is as long: look what it is"));
     }
-    String::from_utf8(bytes).map_err(|_| ("it is no UTF-8 text".into(), "Save it as UTF-8."))
+    String::from_utf8(bytes).map_err(|_| ("it is no UTF-8 text".into(), "save it as UTF-8"))
 }
 
 /// Neither follows a link that was put there just now, nor waits for the other end of a pipe.

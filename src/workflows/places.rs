@@ -21,7 +21,9 @@ pub struct Place {
 
 /// The person's own, beside the configuration.
 pub fn own_folder(config_file: &Path) -> PathBuf {
-    config_file.parent().unwrap_or(Path::new(".")).join(BESIDE_THE_CONFIGURATION)
+    // Wherever whoever reads this was started from.
+    let file = std::path::absolute(config_file).unwrap_or_else(|_| config_file.into());
+    file.with_file_name(BESIDE_THE_CONFIGURATION)
 }
 
 /// The person's own, then those of the projects in the order of the configuration.

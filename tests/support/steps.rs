@@ -66,8 +66,10 @@ impl Yard {
         let home = tempfile::tempdir().unwrap();
         let file = home.path().join("token");
         fs::write(&file, format!("{value}\n")).unwrap();
-        let more =
-            format!("[[secret]]\nname = \"TOKEN\"\nfile = {file:?}\nworkflows = [\"release\"]\n");
+        let more = format!(
+            "[[secret]]\nname = \"TOKEN\"\nfile = \"{}\"\nworkflows = [\"release\"]\n",
+            file.display(),
+        );
         Self::at(Arc::new(home), &more).await
     }
 
@@ -254,8 +256,8 @@ impl Yard {
         let all = each_process(|process| {
             let line = command_line(process);
             let ours = line.starts_with("vigie step ") && line.contains(&data);
-            let maps = fs::read_to_string(process.join("smaps_rollup")).ok().filter(|_| ours)?;
-            let own = maps.lines().find(|line| line.starts_with("Anonymous:"))?;
+            let status = fs::read_to_string(process.join("status")).ok().filter(|_| ours)?;
+            let own = status.lines().find(|line| line.starts_with("RssAnon:"))?;
             Some(own.split_whitespace().nth(1)?.parse::<usize>().ok()? << 10)
         });
         all.into_iter().max().unwrap_or_default()

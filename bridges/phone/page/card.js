@@ -33,7 +33,7 @@ const mark = (it) => {
 
 const open = (message, it, from, act) => {
   const node = frame(it.risk === "code" ? "risky" : "", mark(it), asks(it, from), it.code);
-  node.append(...content(it, [["Until", [time(it.until, ahead(it.until)), ", then it is denied"]]]));
+  node.append(...content(it, [["Until", [time(it.until, ahead(it.until)), ", ", it.lapse]]]));
   const groups = sort(it.buttons);
   node.append(...choices(message, it, groups.choose));
   const acts = actions(message, it, groups, act);

@@ -10,8 +10,8 @@ mod post;
 pub use action::{Action, BadAction};
 pub use noted::{Health, Noted};
 pub use post::{
-    Body, Button, Card, CardKind, CardState, Decided, Document, Fact, FilePost, Level, Media, Part,
-    Post, Progress, Risk, Weight,
+    Body, Button, Card, CardKind, CardState, Decided, Document, Fact, FilePost, Lapse, Level,
+    Media, Part, Post, Progress, Risk, Weight,
 };
 
 use async_trait::async_trait;

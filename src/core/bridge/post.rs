@@ -115,8 +115,11 @@ pub struct Card {
     /// "asks to run a command that deletes files"; the session's name stands before it.
     pub title: String,
     pub opened: Timestamp,
-    /// Denied by itself from then on.
+    /// Decided by itself from then on …
     pub until: Timestamp,
+    /// … like this.
+    #[serde(default)]
+    pub lapse: Lapse,
     /// Exactly what will run, be changed, is asked or is planned, hidden characters made visible.
     pub content: Rich,
     /// A unified diff, for edits; shown beside or instead of `content`.
@@ -129,6 +132,27 @@ pub struct Card {
     /// Empty once the card is no longer open.
     pub buttons: Vec<Button>,
     pub state: CardState,
+}
+
+/// What becomes of a card that nobody answers in time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lapse {
+    #[default]
+    Denied,
+    Approved,
+    Failed,
+}
+
+impl Lapse {
+    /// As it stands behind the time.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Denied => "then it is denied",
+            Self::Approved => "then it is approved",
+            Self::Failed => "then it has failed",
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use crate::{
     Timestamp,
     agent::{Asked, AtDesk, Decision, OrderKind, Settled},
     answer,
-    bridge::{Body, Card, CardKind, CardState, Decided, Level, Limits, Mark, Post},
+    bridge::{Body, Card, CardKind, CardState, Decided, Lapse, Level, Limits, Mark, Post},
     command::Refusal,
     delivery::{Rank, Shown},
     gate::{Answer, Asker, Gate, GateState, SessionWaits, TooLate, Waits},
@@ -181,6 +181,7 @@ impl Work<'_> {
                 title: shown.title,
                 opened: gate.opened,
                 until: gate.until,
+                lapse: lapse(gate),
                 content: shown.content,
                 diff: shown.diff,
                 warnings: shown.warnings,
@@ -466,16 +467,13 @@ impl Work<'_> {
         for gate in late {
             let reason = Some("nobody answered in time".into());
             let deny = Decision::Deny { reason };
-            let (decision, verdict) = match (&gate.waits, &gate.ask) {
-                (Waits::Step(_), Asked::Approval(approval)) => match approval.on_timeout {
-                    OnTimeout::Deny => (deny, "Denied"),
-                    OnTimeout::Approve => {
-                        (Decision::Approve { form: Vec::new(), words: None }, "Approved")
-                    }
-                    OnTimeout::Fail => (deny, "Failed"),
-                },
-                (Waits::Session(waits), _) if waits.asker == Asker::Tool => (deny, "Not answered"),
-                (Waits::Session(_) | Waits::Step(_), _) => (deny, "Denied"),
+            let (decision, verdict) = match lapse(&gate) {
+                Lapse::Denied if gate.is_by(Asker::Tool) => (deny, "Not answered"),
+                Lapse::Denied => (deny, "Denied"),
+                Lapse::Approved => {
+                    (Decision::Approve { form: Vec::new(), words: None }, "Approved")
+                }
+                Lapse::Failed => (deny, "Failed"),
             };
             let (verdict, via) = (verdict.into(), "Vigie".into());
             self.settle_with(gate, &Answer { by: None, decision, verdict, at: now, via });
@@ -512,6 +510,19 @@ impl Work<'_> {
         }
         text.push("Write: approve CODE, or deny CODE.", None);
         self.post_to_place(place, None, show::note(Level::Note, text, Vec::new()));
+    }
+}
+
+/// What becomes of it when nobody answers in time.
+fn lapse(gate: &Gate) -> Lapse {
+    match (&gate.waits, &gate.ask) {
+        (Waits::Step(_), Asked::Questions { .. }) => Lapse::Failed,
+        (Waits::Step(_), Asked::Approval(approval)) => match approval.on_timeout {
+            OnTimeout::Deny => Lapse::Denied,
+            OnTimeout::Approve => Lapse::Approved,
+            OnTimeout::Fail => Lapse::Failed,
+        },
+        (Waits::Session(_) | Waits::Step(_), _) => Lapse::Denied,
     }
 }
 

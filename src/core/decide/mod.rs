@@ -238,7 +238,7 @@ pub struct Decision {
 pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) -> Decision {
     ids.at(now);
     let heard_now = ids.make(HeardId::from_parts);
-    let mut work = Work { state, ids, now, heard_now, out: Decision::default() };
+    let mut work = Work::new(state, ids, now, heard_now);
     match event {
         Event::Booted => work.boot(),
         Event::Tick => {}
@@ -302,7 +302,16 @@ struct Work<'a> {
     now: Timestamp,
     /// The id of what is being heard, if this is about something heard.
     heard_now: HeardId,
+    /// Entries of runs that this decision may still write.
+    entries_left: usize,
     out: Decision,
+}
+
+impl<'a> Work<'a> {
+    fn new(state: &'a mut State, ids: &'a mut Ids, now: Timestamp, heard_now: HeardId) -> Self {
+        let entries_left = runs::ENTRIES_AT_ONCE;
+        Self { state, ids, now, heard_now, entries_left, out: Decision::default() }
+    }
 }
 
 impl Work<'_> {

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::{About, Work, gates::Who, given::Given};
 use crate::{
+    Timestamp,
     agent::{Asked, OrderKind, PromptForm},
     answer::{self, Reading},
     command::{Command, Refusal, Reply, Request, SessionView, Status},
@@ -64,14 +65,14 @@ impl Work<'_> {
             Command::Run(start) => self.run_for(by, via, &start),
             Command::CancelRun { name } => self.cancel_for(&by, &name),
             Command::RetryRun { name, from } => self.retry_for(&by, &name, from.as_deref()),
-            Command::Workflows => Ok(self.workflows()),
-            Command::Runs(listing) => Ok(self.runs(&listing)),
             Command::ShowRun { name } => self.show_run(&name),
-            Command::Tokens
+            Command::Workflows
+            | Command::Runs(_)
+            | Command::Tokens
             | Command::Sessions
             | Command::Waiting
             | Command::Status
-            | Command::People => Ok(self.state.read(&what).expect("these are only read")),
+            | Command::People => Ok(self.state.read(&what, self.now).expect("these are only read")),
         }
     }
 
@@ -272,8 +273,14 @@ impl Work<'_> {
 /// What is only looked at: it changes nothing, so it needs no disk.
 impl State {
     /// `None` for whatever is not only read.
-    pub fn read(&self, what: &Command) -> Option<Reply> {
+    pub fn read(&self, what: &Command, now: Timestamp) -> Option<Reply> {
         match what {
+            Command::Workflows => Some(Reply::Workflows(self.workflow_views(now))),
+            Command::Runs(listing) => Some(Reply::Runs(self.run_views(listing, now))),
+            Command::ShowRun { name } => {
+                let known = self.runs.named(name)?;
+                Some(Reply::Run(Box::new(self.run_view(known.row.id, now)?)))
+            }
             Command::Sessions => Some(Reply::Sessions(self.views())),
             Command::People => Some(Reply::People(self.people())),
             Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
@@ -290,9 +297,6 @@ impl State {
             | Command::Run(_)
             | Command::CancelRun { .. }
             | Command::RetryRun { .. }
-            | Command::Workflows
-            | Command::Runs(_)
-            | Command::ShowRun { .. }
             | Command::Send { .. }
             | Command::Stop { .. }
             | Command::End { .. }

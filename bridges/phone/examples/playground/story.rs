@@ -297,6 +297,7 @@ fn blank(number: u128, code: &str, kind: CardKind, title: &str) -> Card {
         title: title.into(),
         opened: Timestamp::default(),
         until: Timestamp::default(),
+        lapse: vigie_core::bridge::Lapse::Denied,
         content: Rich::default(),
         diff: None,
         warnings: Vec::new(),

@@ -36,6 +36,7 @@ pub(crate) fn card(number: u128, code: &str, command: &str) -> Post {
         title: "asks to run a command".into(),
         opened: Timestamp::default(),
         until: Timestamp::from_timestamp(UNTIL, 0).unwrap(),
+        lapse: vigie_core::bridge::Lapse::Denied,
         content: Rich::plain(command),
         diff: None,
         warnings: Vec::new(),

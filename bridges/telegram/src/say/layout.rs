@@ -186,7 +186,7 @@ fn card(from: Option<&SessionName>, card: &Card) -> Sheet {
     match card.state {
         CardState::Open => Sheet {
             details: keys::details(&card.buttons, &card.content.text),
-            until: format!("Until {}, then it is denied", moment(card.until, card.opened)),
+            until: format!("Until {}, {}", moment(card.until, card.opened), card.lapse.words()),
             answer: answer_rule(card),
             code: code_alone(card),
             ..sheet

@@ -36,6 +36,7 @@ pub(crate) fn card(number: u128, command: &str) -> Post {
         title: "asks to run a command".into(),
         opened: now(),
         until: now() + std::time::Duration::from_mins(80),
+        lapse: vigie_core::bridge::Lapse::Denied,
         content,
         diff: None,
         warnings: vec!["It reaches the network.".into()],

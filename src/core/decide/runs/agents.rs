@@ -53,6 +53,10 @@ impl Work<'_> {
         self.state.runs.by_agents.retain(|at| *at > now - MINUTE && *at <= now);
         let depth = self.depth_of(caller);
         let lately = self.state.runs.by_agents.len();
+        let open = self.state.runs.open().filter(|known| {
+            matches!(known.row.starter, Starter::Agent { .. }) && known.row.parent.is_none()
+        });
+        let open = open.count();
         let (micro_usd, spent) = (bounds.tree_micro_usd, self.left_of(caller).micro_usd == 0);
         let bound = |bound: &'static str, now: String, limit: String, holds: bool| {
             (!holds).then_some((bound, now, limit))
@@ -64,6 +68,12 @@ impl Work<'_> {
                 lately.to_string(),
                 bounds.starts_a_minute.to_string(),
                 lately < bounds.starts_a_minute as usize,
+            ),
+            bound(
+                "open runs that agents started",
+                open.to_string(),
+                bounds.live.to_string(),
+                open < bounds.live as usize,
             ),
             bound(
                 "money below your root within a day",
@@ -101,13 +111,17 @@ impl Work<'_> {
     }
 
     fn run_seen(&self, caller: &Principal, name: &str) -> Result<RunId, AgentRefusal> {
-        let id = self.run_named(name)?;
-        let seen = self.state.runs.get(id).is_some_and(|known| self.may_see(caller, known));
-        if seen {
-            Ok(id)
-        } else {
-            Err(Refusal::NoRun { name: name.trim().into(), near: vec![] }.into())
-        }
+        let seen =
+            |id: RunId| self.state.runs.get(id).is_some_and(|known| self.may_see(caller, known));
+        let near = match self.run_named(name) {
+            Ok(id) if seen(id) => return Ok(id),
+            Ok(_) => Vec::new(),
+            Err(Refusal::NoRun { near, .. }) => near,
+            Err(other) => return Err(other.into()),
+        };
+        let known = |name: &String| self.state.runs.named(name).map(|known| known.row.id);
+        let near = near.into_iter().filter(|name| known(name).is_some_and(seen)).collect();
+        Err(Refusal::NoRun { name: name.trim().into(), near }.into())
     }
 
     fn runs_seen(&self, caller: &Principal) -> Vec<RunView> {

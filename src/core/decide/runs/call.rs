@@ -11,6 +11,7 @@ use crate::{
     decide::Work,
     id::RunId,
     run::{AtWork, RunLife, RunParent, Starter, With},
+    state::State,
 };
 
 impl Work<'_> {
@@ -164,15 +165,17 @@ impl Work<'_> {
             let Some(above) = self.state.runs.get(at) else { return };
             let limit = above.run.frozen().source.workflow.limits.micro_usd;
             let stops = above.run.state() != RunState::Running;
-            if limit.is_some_and(|limit| self.spent_with_calls(at) > limit) && !stops {
+            if limit.is_some_and(|limit| self.state.spent_with_calls(at) > limit) && !stops {
                 self.stop_run(at, Stop::OverBudget, None);
             }
         }
     }
+}
 
+impl State {
     /// In millionths of a dollar, open calls included.
     pub(super) fn spent_with_calls(&self, id: RunId) -> u64 {
-        let Some(known) = self.state.runs.get(id) else { return 0 };
+        let Some(known) = self.runs.get(id) else { return 0 };
         let below = known.at_work.values().filter_map(|work| match &work.with {
             With::Run { child } => Some(self.spent_with_calls(*child)),
             With::Runner { .. } | With::Held { .. } | With::Session { .. } | With::People => None,

@@ -3,11 +3,10 @@
 use serde_json::json;
 use vigie_workflow::{
     language::Kind,
-    run::{Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
+    run::{self, Doubt, Ended, Entry, Outcome, RunState, StepState, Told, What, WorkKind},
     value::StepPath,
 };
 
-use super::ENTRIES_AT_ONCE;
 use crate::{
     Timestamp,
     decide::{About, Effect, Work},
@@ -139,16 +138,15 @@ impl Work<'_> {
 
     /// Goes on with every run that something happened to, as far as one decision may.
     pub(in crate::decide) fn carry_runs(&mut self) {
-        let mut left = ENTRIES_AT_ONCE;
-        while left > 0
+        while self.entries_left > 0
             && let Some(run) = self.state.runs.next_touched()
         {
-            self.carry(run, &mut left);
+            self.carry(run);
         }
         self.give_room();
     }
 
-    fn carry(&mut self, id: RunId, left: &mut usize) {
+    fn carry(&mut self, id: RunId) {
         self.time_out_steps(id);
         let began = self.state.runs.get(id).map_or(0, |known| known.seq);
         while let Some(known) = self.state.runs.get(id) {
@@ -158,13 +156,13 @@ impl Work<'_> {
             }
             // Room on this machine is looked after where a step is handed to the runner.
             let mut entries = known.run.next(usize::MAX, self.now);
-            entries.truncate(*left); // the rest comes again
+            entries.truncate(self.entries_left); // the rest comes again
             if entries.is_empty() {
                 break;
             }
-            *left = left.saturating_sub(entries.len());
+            self.entries_left -= entries.len();
             self.write_log(id, entries);
-            if *left == 0 {
+            if self.entries_left == 0 {
                 self.state.runs.touch(id);
                 break;
             }
@@ -296,20 +294,15 @@ impl Work<'_> {
     }
 
     fn order_step(&mut self, run: RunId, step: StepPath, attempt: u32, how: StepHow) {
-        let Ok(project) = self.project_of_step(run, &step) else { return };
-        let Some(known) = self.state.runs.get(run) else { return };
-        let Ok(work) = known.run.work(&step) else { return };
-        let folder = match &work.in_session {
-            None => project.path,
-            Some(name) => {
-                let Some(session) = self.state.session_named(name) else {
-                    let why = format!("there is no session {name} whose folder it could run in");
-                    self.state.runs.end_work(run, &step);
-                    return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
-                };
-                session.cwd.clone()
+        let (project, folder, work) = match self.ground_of_step(run, &step) {
+            Ok(found) => found,
+            // It was well when it began to wait; something has changed since.
+            Err(why) => {
+                self.state.runs.end_work(run, &step);
+                return self.tell_ended(run, &step, attempt, Outcome::Failed { why });
             }
         };
+        let Some(known) = self.state.runs.get(run) else { return };
         let order = StepOrder {
             run,
             name: known.row.name(),
@@ -324,6 +317,26 @@ impl Work<'_> {
         self.effect(Effect::Step(Box::new(order)));
     }
 
+    /// What a step does, and in which folder: its project's, or a session's.
+    fn ground_of_step(
+        &self,
+        run: RunId,
+        step: &StepPath,
+    ) -> Result<(Project, String, run::Work), String> {
+        let project = self.project_of_step(run, step)?;
+        let known = self.state.runs.get(run).ok_or("its run is gone")?;
+        let work = known.run.work(step)?;
+        let session = work.in_session.as_ref().map(|name| {
+            let gone = || format!("there is no session {name} whose folder it could run in");
+            self.state.session_named(name).ok_or_else(gone)
+        });
+        let folder = match session.transpose()? {
+            Some(session) => session.cwd.clone(),
+            None => project.path.clone(),
+        };
+        Ok((project, folder, work))
+    }
+
     /// Attempts that the run no longer wants. The runner tells when its own have ended, and a called
     /// run when it has; with everything else it is over at once.
     fn stop_what_is_to_stop(&mut self, run: RunId) {
@@ -333,6 +346,14 @@ impl Work<'_> {
             let work = known.and_then(|known| known.at_work.get(&step)).cloned();
             match work.filter(|work| work.attempt == attempt).map(|work| work.with) {
                 Some(With::Runner { .. }) => {
+                    self.effect(Effect::StopStep { run, step, attempt });
+                }
+                // A daemon before us may have begun it: only the runner knows.
+                Some(With::Held { project, needs, how }) if *how != StepHow::Begin => {
+                    self.state.runs.end_work(run, &step);
+                    let work =
+                        AtWork { attempt, with: With::Runner { project, needs }, until: None };
+                    self.state.runs.begin_work(run, step.clone(), work);
                     self.effect(Effect::StopStep { run, step, attempt });
                 }
                 Some(With::Run { child }) => self.stop_called(child),
@@ -353,14 +374,19 @@ impl Work<'_> {
             return;
         };
         self.state.runs.end_work(run, step);
+        let begun = match &work.with {
+            With::Runner { .. } => true,
+            With::Held { how, .. } => **how != StepHow::Begin,
+            With::Session { .. } | With::People | With::Run { .. } => false,
+        };
+        if begun {
+            let (step, attempt) = (step.clone(), work.attempt);
+            self.effect(Effect::StopStep { run, step, attempt });
+        }
         match work.with {
-            With::Runner { .. } => {
-                let (step, attempt) = (step.clone(), work.attempt);
-                self.effect(Effect::StopStep { run, step, attempt });
-            }
             With::Session { session } => self.drop_step_turn(run, step, work.attempt, session),
             With::Run { child } => self.stop_called(child),
-            With::Held { .. } | With::People => {}
+            With::Runner { .. } | With::Held { .. } | With::People => {}
         }
     }
 

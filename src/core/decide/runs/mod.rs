@@ -24,7 +24,7 @@ pub(super) use turn::TurnEnd;
 
 /// Entries that one decision writes for runs; what is left goes on with the next, so that a large run
 /// never holds up what people say.
-const ENTRIES_AT_ONCE: usize = 2_000;
+pub(super) const ENTRIES_AT_ONCE: usize = 2_000;
 
 /// How deep workflows call each other.
 const DEEPEST_CALL: usize = 4;

@@ -1,12 +1,12 @@
 //! What people ask for about runs, by their names.
 
 use crate::{
-    caller::AgentCommand,
+    caller::{AgentCommand, Wanted},
     command::{Command, Refusal, Reply},
     decide::{About, Work, requests::NEAR},
     id::{HumanId, RunId},
     nearest::nearest,
-    run::{Hook, RunListing, StartRun, Starter},
+    run::{Hook, StartRun, Starter},
     state::State,
 };
 
@@ -51,6 +51,10 @@ impl State {
     /// The same for what an agent asks.
     pub fn looks_up_for_agent(&self, what: &AgentCommand) -> Option<LookUp> {
         match what {
+            AgentCommand::Look { ticket } => match self.tickets.get(ticket)?.what {
+                Wanted::Run { run } => self.looks_up_name(&run.to_string()),
+                Wanted::Answer { .. } | Wanted::Sessions { .. } => None,
+            },
             AgentCommand::Run(start) => self.looks_up_start(start),
             AgentCommand::ShowRun { name }
             | AgentCommand::WaitForRun { name }
@@ -67,7 +71,6 @@ impl State {
             | AgentCommand::Acknowledge { .. }
             | AgentCommand::SetSummary { .. }
             | AgentCommand::AskHuman(_)
-            | AgentCommand::Look { .. }
             | AgentCommand::Cancel { .. }
             | AgentCommand::Notify { .. }
             | AgentCommand::SendFile { .. }
@@ -163,14 +166,6 @@ impl Work<'_> {
         let about = About { human: Some(by.clone()), ..About::default() };
         let name = self.state.name_of(by);
         self.retry_run(id, from, about, &name)
-    }
-
-    pub(in crate::decide) fn workflows(&self) -> Reply {
-        Reply::Workflows(self.state.workflow_views(self.now))
-    }
-
-    pub(in crate::decide) fn runs(&self, listing: &RunListing) -> Reply {
-        Reply::Runs(self.state.run_views(listing, self.now))
     }
 
     pub(in crate::decide) fn show_run(&self, name: &str) -> Result<Reply, Refusal> {

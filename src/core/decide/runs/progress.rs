@@ -1,7 +1,7 @@
 //! What chats show of a run: one message each, changed as it goes on, and a word at its end.
 
 use chrono::TimeDelta;
-use vigie_workflow::run::{Finish, StepState};
+use vigie_workflow::run::Finish;
 
 use super::view::outcome_words;
 use crate::{
@@ -20,9 +20,6 @@ const QUIET: TimeDelta = TimeDelta::seconds(2);
 
 /// Nobody reads quicker than this, and each version costs a message.
 const APART: TimeDelta = TimeDelta::seconds(1);
-
-/// Lines of the graph.
-const LINES: usize = 24;
 
 /// Steps of a run that did not end well, in the message about its end.
 const NAMED: usize = 5;
@@ -148,7 +145,7 @@ fn shown_words(text: &str) -> String {
 
 /// Steps that did not end well, a line each.
 fn failures(known: &KnownRun) -> Vec<String> {
-    use vigie_workflow::run::Outcome;
+    use vigie_workflow::run::{Outcome, StepState};
     let failed = known.run.steps().filter_map(|(step, state)| {
         let StepState::Ended { outcome, .. } = state else { return None };
         let bad = match &outcome {
@@ -192,20 +189,5 @@ pub(super) fn head(known: &KnownRun, now: Timestamp) -> String {
 
 /// The graph as text, a line each.
 pub(super) fn progress_lines(known: &KnownRun, now: Timestamp) -> Vec<String> {
-    let line = |(step, state): (vigie_workflow::value::StepPath, StepState)| {
-        let (mark, words) = match state {
-            StepState::Waiting | StepState::Ready => ("○", String::new()),
-            StepState::Running { since, .. } => ("▶", show::span(since, now)),
-            StepState::Paused { since, .. } => ("◆", show::span(since, now)),
-            StepState::InDoubt { .. } => ("?", String::new()),
-            StepState::Backoff { until, .. } => ("↻", until.format("%H:%M:%S UTC").to_string()),
-            StepState::Ended { outcome, .. } => {
-                let (word, _) = outcome_words(&outcome);
-                (if word == "done" { "✓" } else { "✗" }, word.into())
-            }
-            StepState::LeftOut { .. } => ("–", String::new()),
-        };
-        format!("{mark} {step} {words}").trim_end().to_owned()
-    };
-    known.run.steps().map(line).take(LINES).collect()
+    known.run.progress(now).iter().map(|line| shown_words(&line.to_string())).collect()
 }

@@ -1,7 +1,7 @@
 //! Runs and workflows as lists and pages show them.
 
 use chrono::TimeDelta;
-use vigie_workflow::run::{Outcome, Report, StepState, Sum};
+use vigie_workflow::run::{Outcome, Report, Spent, StepState, Sum};
 
 use super::{
     progress::progress_lines,
@@ -68,7 +68,7 @@ impl State {
             params,
             steps: Vec::new(),
             progress: progress_lines(known, now),
-            spent: known.run.spent(),
+            spent: Spent { micro_usd: self.spent_with_calls(known.row.id), ..known.run.spent() },
             outputs: known.run.outputs(),
             open_gates,
             report: report_lines(&known.run.report()),

@@ -49,6 +49,7 @@ fn permission() -> Card {
         title: "asks to run a command that deletes files".into(),
         opened: at(0),
         until: at(80),
+        lapse: vigie_core::bridge::Lapse::Denied,
         warnings: text::warning(&shown).into_iter().collect(),
         content: shown.text.wrapped(Style::Pre { language: Some("sh".into()) }),
         diff: None,

@@ -167,6 +167,24 @@ fn a_daemon_that_dies_after_any_commit_changes_nothing() {
 }
 
 #[test]
+fn what_is_being_stopped_is_stopped_again_after_a_start_and_over_when_it_is() {
+    let mut world = World::new();
+    world.state.rules.workflows.host_steps = 2;
+    world.knows(&[("everything", EVERYTHING), ("part", PART)]);
+    let run = world.runs("everything", &[]);
+    world.does(&run, "shell", "");
+    world.ask(Command::CancelRun { name: run.clone() }).unwrap();
+    let stopped = world.stopped.len();
+    assert_eq!(stopped, 2, "one waited for room and is over at once");
+    world.crash();
+    assert_eq!(world.stopped.len(), stopped + 2);
+    assert_eq!(world.ended(&run), "running");
+    world.stops(&run, "http");
+    world.stops(&run, "js");
+    assert_eq!(world.ended(&run), "cancelled");
+}
+
+#[test]
 fn after_a_start_the_runner_is_asked_what_became_of_each_step() {
     let mut world = World::new();
     world.knows(&[("everything", EVERYTHING), ("part", PART)]);

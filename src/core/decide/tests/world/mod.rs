@@ -516,7 +516,7 @@ impl World {
         self.ids.at(self.now);
         let heard_now = self.ids.make(crate::id::HeardId::from_parts);
         let (state, ids, now) = (&mut self.state, &mut self.ids, self.now);
-        let mut work = Work { state, ids, now, heard_now, out: crate::decide::Decision::default() };
+        let mut work = Work::new(state, ids, now, heard_now);
         what(&mut work);
         let decision = work.out;
         self.follow(decision);
