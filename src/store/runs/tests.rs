@@ -62,13 +62,8 @@ fn frozen(number: u64) -> Row {
     };
     let source =
         Source { name: "api/release".into(), file: "f".into(), text: TEXT.into(), workflow };
-    let frozen = Frozen {
-        source,
-        called: BTreeMap::new(),
-        params: BTreeMap::new(),
-        project: None,
-        facts,
-    };
+    let frozen =
+        Frozen { source, called: BTreeMap::new(), params: BTreeMap::new(), project: None, facts };
     Row::Frozen(FrozenRow { run, frozen: Arc::new(frozen) })
 }
 
