@@ -104,7 +104,8 @@ async fn a_quick_change_goes_around_again_until_a_person_is_content() {
     }
     let read = yard.model.whole(yard.model.asked("and only that?").await);
     assert!(read.contains("-empty is an error") && read.contains("+empty is a null"), "{read}");
-    yard.model.told("who said: nothing, please", "edit parser.txt a null to nothing then say mended");
+    yard.model
+        .told("who said: nothing, please", "edit parser.txt a null to nothing then say mended");
     yard.reads("+empty is nothing", &json!({ "fine": true, "remarks": [] }));
     let code = card["what"]["body"]["code"].as_str().unwrap();
     yard.phone.send("send-it-back", &format!("back {code} nothing, please")).await;
@@ -157,7 +158,8 @@ async fn a_large_feature_has_six_phases_and_enters_building_again() {
     assert!(plain(&plan).contains("first the parser") && plain(&plan).contains("is there already"));
 
     let done = yard.phone.asked("needs changes: the checks fail. Is it done?").await;
-    yard.model.told("who said: nothing, not null", "edit parser.txt a null to nothing then say built");
+    yard.model
+        .told("who said: nothing, not null", "edit parser.txt a null to nothing then say built");
     let code = done["what"]["body"]["code"].as_str().unwrap();
     yard.phone.send("build-again", &format!("back {code} nothing, not null")).await;
     let done = yard.phone.approve("approved with remarks. Is it done?").await;
@@ -305,7 +307,8 @@ async fn a_change_is_measured_before_and_after() {
 #[tokio::test]
 async fn a_changed_measure_measures_nothing() {
     let yard = yard!();
-    yard.model.told("Do it.", "bash echo 'echo 1' > .vigie/measure then say a hundred times better");
+    yard.model
+        .told("Do it.", "bash echo 'echo 1' > .vigie/measure then say a hundred times better");
     let run = measured(&yard).await;
     let over = yard.home.run_is(&run, "failed").await;
     assert!(over["why"].as_str().unwrap().contains("the measuring itself was changed"), "{over:#}");

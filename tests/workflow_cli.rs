@@ -171,7 +171,9 @@ fn a_name_counts_once_and_ones_own_comes_first() {
     let (code, said) = desk.said(&["check", "twin"]);
     assert_eq!(code, 1);
     for (file, other) in [("b.yaml", "c.yaml"), ("c.yaml", "b.yaml")] {
-        let line = format!("/workflows/{file}:1:1: error: `twin` is the name of DESK/workflows/{other} too");
+        let line = format!(
+            "/workflows/{file}:1:1: error: `twin` is the name of DESK/workflows/{other} too"
+        );
         assert!(said.contains(&line), "{said}");
     }
 }
@@ -188,11 +190,21 @@ fn calls_are_checked_across_files() {
     call("typo", "  - {id: b, workflow: relaese}\n");
     desk.put("release.yaml", &RELEASE.replace(", default: 1", "").replace("on:", "x-on:"));
     call("without", "  - {id: b, workflow: release}\n");
-    call("with", "  - id: b\n    workflow: {name: release, params: {count: \"1\", cuont: \"2\"}}\n");
-    desk.put_in_project("in.yaml", &format!("name: in\n{}", steps("  - {id: b, workflow: part}\n")));
+    call(
+        "with",
+        "  - id: b\n    workflow: {name: release, params: {count: \"1\", cuont: \"2\"}}\n",
+    );
+    desk.put_in_project(
+        "in.yaml",
+        &format!("name: in\n{}", steps("  - {id: b, workflow: part}\n")),
+    );
     desk.put_in_project("part.yaml", &format!("name: part\n{}", steps("")));
     let said = |name: &str| desk.said(&["check", name]).1;
-    assert!(said("ring").contains("it comes back to itself: ring → gnir → ring"), "{}", said("ring"));
+    assert!(
+        said("ring").contains("it comes back to itself: ring → gnir → ring"),
+        "{}",
+        said("ring")
+    );
     assert!(said("above").contains("`ring` does not run"), "{}", said("above"));
     let typo = said("typo");
     assert!(typo.contains("typo.yaml:4:23: error: no workflow is called `relaese`"), "{typo}");

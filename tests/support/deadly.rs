@@ -123,7 +123,10 @@ pub(crate) fn start_child(home: &Home) -> Command {
 }
 
 /// Does `act` again and again, as the page does, and starts the daemon whenever it has died.
-pub(crate) async fn until_done<T>(home: &mut Home, mut act: impl AsyncFnMut(&Home) -> Option<T>) -> T {
+pub(crate) async fn until_done<T>(
+    home: &mut Home,
+    mut act: impl AsyncFnMut(&Home) -> Option<T>,
+) -> T {
     let end = Instant::now() + DEADLINE;
     loop {
         if home.exited().is_some() {

@@ -16,7 +16,7 @@ use vigie::web::client::Client;
 use super::phone::Phone;
 
 /// Nothing a test waits for takes longer, unless it is broken.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(25);
+pub(crate) const DEADLINE: Duration = Duration::from_mins(2);
 
 /// How the daemon's process is started.
 pub(crate) type Start = fn(&Home) -> Command;
