@@ -194,6 +194,33 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[test]
+    fn what_is_asked_reads_back_as_it_was_written() {
+        let approval = vigie_workflow::run::ApprovalWork {
+            ask: "Is it done?".into(),
+            show: Some("all of it".into()),
+            form: vec![],
+            by: vec!["owner".into()],
+            count: 2,
+            not_starter: true,
+            timeout: None,
+            on_timeout: vigie_workflow::language::OnTimeout::Deny,
+            send_back: None,
+        };
+        let permission = Asked::Permission {
+            tool: "Bash".into(),
+            input: json!({ "command": "ls" }),
+            cwd: "/src".into(),
+            can_remember: false,
+        };
+        let plan = Asked::Plan { plan: "# Begin".into() };
+        let questions = Asked::Questions { questions: vec![] };
+        for asked in [Asked::Approval(approval), permission, plan, questions] {
+            let row = serde_json::to_string(&asked).unwrap();
+            assert_eq!(serde_json::from_str::<Asked>(&row).unwrap(), asked, "{row}");
+        }
+    }
+
     /// Written by a Vigie that knew no runs.
     #[test]
     fn a_gate_of_an_older_database_still_reads() {

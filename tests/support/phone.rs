@@ -72,6 +72,11 @@ impl Phone {
         self.try_send(client, text).await.unwrap()
     }
 
+    /// Any other request of the page.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Value {
+        self.ask("POST", path, Some(body)).await.unwrap()
+    }
+
     pub(crate) async fn try_tap(
         &self,
         client: &str,

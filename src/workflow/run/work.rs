@@ -96,6 +96,8 @@ pub struct TurnWork {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalWork {
+    /// Not `ask` in rows: there that says what kind of thing is asked.
+    #[serde(rename = "question")]
     pub ask: String,
     pub show: Option<String>,
     pub form: Vec<Field>,

@@ -2,7 +2,8 @@
 //! coding agent to work against, without any account.
 //!
 //! The newest user text with `=>` decides. What follows it on that line are the model's steps,
-//! parted by ` then `, one per call: `=> bash ls then say done`.
+//! parted by ` then `, one per call: `=> bash ls then say done`. Where a prompt is not the test's to
+//! write, [`Model::told`] says what is done about words in it.
 //!
 //! | step | what the model answers |
 //! | --- | --- |
@@ -70,8 +71,22 @@ struct Shared {
 struct Seen {
     /// Before each answer to a conversation.
     thinks: Duration,
+    /// Words, and what is done about a text with them; the newest first.
+    told: Vec<(String, String)>,
     requests: Vec<Request>,
 }
+
+/// What answers came to, as the service counts it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Those from its memory among them.
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+/// Of every answer, without what comes from memory.
+const INPUT_TOKENS: usize = 10;
+const OUTPUT_TOKENS: usize = 20;
 
 struct Request {
     at: Instant,
@@ -129,6 +144,23 @@ impl Model {
     /// From now on it is silent so long before each answer to a conversation.
     pub fn thinks(&self, long: Duration) {
         self.shared.look().thinks = long;
+    }
+
+    /// From now on a text in which `words` stand is one with these steps. What was told last counts.
+    pub fn told(&self, words: &str, steps: &str) {
+        self.shared.look().told.insert(0, (words.into(), steps.into()));
+    }
+
+    /// What all answers to requests came to in which `text` stands.
+    pub fn used(&self, text: &str) -> Used {
+        let mut used = Used::default();
+        for request in &self.shared.look().requests {
+            if request.answered.is_some() && request.body.to_string().contains(text) {
+                used.input_tokens += (INPUT_TOKENS + memory(&request.body)) as u64;
+                used.output_tokens += OUTPUT_TOKENS as u64;
+            }
+        }
+        used
     }
 
     /// Waits for a request of a conversation in whose news (what came since the model spoke last)
@@ -214,12 +246,13 @@ impl Model {
 }
 
 async fn count(Json(request): Json<Value>) -> Json<Value> {
-    Json(json!({ "input_tokens": size(&request) / 4 }))
+    Json(json!({ "input_tokens": memory(&request) }))
 }
 
 async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>) -> Response {
     let number = shared.came(&request);
-    let answer = answer(&request);
+    let told = shared.look().told.clone();
+    let answer = answer(&request, &told);
     let thinks = if tools(&request).is_empty() { Duration::ZERO } else { shared.look().thinks };
     sleep(thinks + answer.silence).await;
     if let Some(status) = answer.status {
@@ -228,8 +261,8 @@ async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>)
         return (status, Json(error)).into_response();
     }
     let model = request["model"].clone();
-    let usage = json!({ "input_tokens": 10, "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": size(&request) / 4, "output_tokens": 20 });
+    let usage = json!({ "input_tokens": INPUT_TOKENS, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": memory(&request), "output_tokens": OUTPUT_TOKENS });
     let message = |content: Vec<Value>, stop: Value| {
         json!({ "id": format!("msg_{:016x}", rand::random::<u64>()), "type": "message", "role": "assistant",
             "model": model, "content": content, "stop_reason": stop, "stop_sequence": null, "usage": usage })
@@ -288,7 +321,7 @@ impl From<Value> for Answer {
     }
 }
 
-fn answer(request: &Value) -> Answer {
+fn answer(request: &Value, told: &[(String, String)]) -> Answer {
     let messages = list(&request["messages"]);
     // Titles and summaries are asked without tools; some want JSON.
     if tools(request).is_empty() {
@@ -296,7 +329,11 @@ fn answer(request: &Value) -> Answer {
     }
     let script = messages.iter().enumerate().rev().find_map(|(at, message)| {
         let mut said = said(message).into_iter().rev();
-        let script = said.find_map(|text| Some(text.rsplit_once("=>")?.1.to_owned()));
+        let script = said.find_map(|text| {
+            let told = told.iter().find(|(words, _)| text.contains(words));
+            told.map(|(_, steps)| steps.clone())
+                .or_else(|| Some(text.rsplit_once("=>")?.1.to_owned()))
+        });
         script.map(|script| (at, script))
     });
     let Some((at, script)) = script else { return text("nothing to do").into() };
@@ -467,6 +504,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn size(request: &Value) -> usize {
-    request["messages"].to_string().len()
+/// Tokens of what was said before, as good as any count.
+fn memory(request: &Value) -> usize {
+    request["messages"].to_string().len() / 4
 }
