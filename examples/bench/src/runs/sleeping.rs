@@ -13,7 +13,7 @@ const WHILE: Duration = Duration::from_secs(20);
 const AT_MOST: f64 = 0.2;
 
 pub(super) async fn measure(folder: &Path, vigie: &Path) -> Result<Vec<Figure>> {
-    let text = "name: sleeper\nlimits: {concurrency: 2000}\nsteps:\n  - {id: nap, sleep: 1h}\n";
+    let text = "name: sleeper\nlimits: {concurrency: 1000}\nsteps:\n  - {id: nap, sleep: 1h}\n";
     let mut home = up(folder, vigie, &[("sleeper", text.to_owned())]).await?;
     let daemon = home.daemon_pid().context("the daemon is gone")?;
     sleep(WHILE / 10).await;
