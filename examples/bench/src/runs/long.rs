@@ -6,7 +6,7 @@ use super::{
     begin, ended, up,
 };
 
-const SHORT: usize = 1_000;
+const SHORT: usize = 2_500;
 const LONG: usize = 10_000;
 
 /// Steps that only the engine and the disk have work with, so that what is measured is what grows.

@@ -53,7 +53,7 @@ async fn begin(home: &Home, workflow: &str) -> Result<String> {
 
 /// Until the run of that name ended well, asked for so often that asking costs next to nothing.
 async fn ended(home: &Home, name: &str) -> Result<()> {
-    const LOOK: Duration = Duration::from_millis(50);
+    const LOOK: Duration = Duration::from_millis(10);
     let end = Instant::now() + DEADLINE;
     loop {
         let runs: Value = home.desk().get("/runs?open=true").await?;
