@@ -26,7 +26,7 @@ const asks = (it, from) => [el("span", { class: "key" }, said(from ?? "Vigie")),
 
 const mark = (it) => {
   if (it.risk === "code") return "i-warn";
-  if (it.kind === "question") return "i-ask";
+  if (it.kind === "question" || it.kind === "approval") return "i-ask";
   if (it.kind === "plan") return "i-plan";
   return it.diff ? "i-edit" : "i-screen";
 };
@@ -48,11 +48,11 @@ const decided = (it, from, state) => {
   const who = [el("b", {}, said(by.verdict)), " by ", said(byMe(by.by)), ", ", time(Date.parse(by.at), clock(Date.parse(by.at))), ", from ", said(by.via)];
   if (state.state === "answered") {
     const node = frame("", mark(it), asks(it, from), it.code);
-    node.append(el("p", { class: "ask small dim" }, ...who, ". Not yet taken by the agent."), asked(it, null));
+    node.append(el("p", { class: "ask small dim" }, ...who, `. Not yet taken by the ${from ? "agent" : "run"}.`), asked(it, null));
     return node;
   }
   const node = frame(`decided ${denied ? "denied" : ""}`, denied ? "i-cross" : "i-tick", who, it.code);
-  node.append(asked(it, [key(from ?? "Vigie"), " ", said(it.title), `. The agent has it since ${clock(Date.parse(state.taken))}.`]));
+  node.append(asked(it, [key(from ?? "Vigie"), " ", said(it.title), `. The ${from ? "agent" : "run"} has it since ${clock(Date.parse(state.taken))}.`]));
   return node;
 };
 
@@ -71,7 +71,7 @@ const content = (it, more = []) => {
   const out = [];
   if (it.content.length) {
     if (it.kind === "plan") out.push(el("div", { class: "doc" }, ...blocks(it.content)));
-    else if (it.kind === "question" || hasBlocks(it.content)) out.push(...blocks(unlisted(it), { paragraph: "ask", code: (node) => codeBlock(node.children) }));
+    else if (["question", "approval"].includes(it.kind) || hasBlocks(it.content)) out.push(...blocks(unlisted(it), { paragraph: "ask", code: (node) => codeBlock(node.children) }));
     else out.push(codeBlock(it.content));
   }
   if (it.diff) out.push(diff(it.diff));

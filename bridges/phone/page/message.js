@@ -13,6 +13,7 @@ export const message = (message, act, view) => {
   if (what.kind === "text") return text(message, act, view);
   const { body, level, from } = what;
   if (body.body === "card") return card(message, act);
+  if (body.body === "progress" && body.ended != null && !from && body.lines.length > 1) return over(message, body);
   if (body.body === "progress" && body.ended != null) {
     return el("p", { class: "note", id: message.id, dir: "auto" }, from ? (session === from ? thread(message, from) : key(from)) : null, from ? " " : null, said(body.ended));
   }
@@ -51,8 +52,16 @@ const bubble = (message, body, act) => {
 
 const size = (bytes) => (bytes < 1000 ? `${bytes} B` : bytes < 1e6 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
+/** A run that is over: how, and behind it its graph. */
+const over = (message, body) =>
+  el("details", { class: "note run", id: message.id, dir: "auto" }, el("summary", {}, said(body.ended)), graph(body.lines.slice(1)));
+
+/** The steps of a run, a line each with a mark of its own. */
+const graph = (lines) => el("ul", { class: "graph" }, ...lines.map((line) => el("li", { dir: "auto" }, said(line))));
+
 const progress = (message, body) => {
-  const steps = body.lines.map((line, index) => {
+  const of = message.what.from;
+  const steps = !of ? [] : body.lines.map((line, index) => {
     const current = index === body.lines.length - 1;
     return el("li", current ? { "aria-current": "step" } : {}, icon(current ? "i-disk" : "i-tick", ""), el("span", { dir: "auto" }, said(line)));
   });
@@ -61,7 +70,8 @@ const progress = (message, body) => {
     stop.addEventListener("click", (event) => tap(message, button.action, [stop], event));
     return stop;
   });
-  return el("div", { class: "bubble progress" }, el("ul", { class: "steps" }, ...steps),
+  const lines = of ? [el("ul", { class: "steps" }, ...steps)] : [el("p", {}, el("b", {}, said(body.lines[0] ?? ""))), graph(body.lines.slice(1))];
+  return el("div", { class: "bubble progress" }, ...lines,
     el("div", { class: "foot" }, since(body.since), ...stops));
 };
 
@@ -232,7 +242,7 @@ export const summary = ({ what }) => {
   switch (body.body) {
     case "card": return `${who} ${body.title}`;
     case "document": return `${who}: ${body.name}`;
-    case "progress": return `${who}: ${body.ended ?? body.lines.at(-1) ?? ""}`;
+    case "progress": return `${who}: ${body.ended ?? (from ? body.lines.at(-1) : body.lines[0]) ?? ""}`;
     default: return `${who}: ${flat(body.text)}`;
   }
 };

@@ -91,12 +91,12 @@ fn approval_rule(gate: &Gate, approval: &ApprovalWork) -> String {
     }
     if let Some(field) = open.and_then(|at| approval.form.get(at)) {
         let how = if field.choices.is_empty() {
-            "Reply to this with"
+            "Reply to this with it"
         } else {
-            "Tap, or reply with the number of,"
+            "Tap, or reply with its number"
         };
         let title = text::reveal(&field_title(field)).text.text;
-        return format!("{how} {title}; then approve {code}, or deny {code} and why.");
+        return format!("{title}? {how}; then approve {code}, or deny {code} and why.");
     }
     let back = match approval.send_back {
         Some(_) => format!(", or back {code} and what should change"),

@@ -143,6 +143,11 @@ impl Work<'_> {
             }
             Slash::Text => {}
         }
+        // Where nothing waits, `3` is no answer to a card.
+        let idle = scope.is_empty() && self.state.open_gates().next().is_none();
+        if idle && self.state.lord().is_none() && self.fills_in_unasked(message) {
+            return HeardOutcome::Handled;
+        }
         if let Some(outcome) = self.as_answer(message, scope) {
             return outcome;
         }
@@ -199,6 +204,9 @@ impl Work<'_> {
         // Whatever has no address goes to the Lord, if there is one.
         if let ([], Some(lord)) = (scope, self.state.lord().map(|lord| lord.id)) {
             return self.send_to_sessions(message, &[lord], form);
+        }
+        if scope.is_empty() && form == PromptForm::Text && self.fills_in_unasked(message) {
+            return HeardOutcome::Handled;
         }
         if scope.is_empty() {
             let likely = self.likeliest();

@@ -35,6 +35,7 @@ pub use entry::{
     AskAnswer, Asks, Cut, Doubt, Ended, Entry, Finish, KEPT_TEXT, LeftOut, Outcome, Output, Spent,
     Stop, What,
 };
+pub use fence::for_people;
 pub use frozen::{Facts, Frozen, Source};
 pub use progress::{Line, Mark};
 

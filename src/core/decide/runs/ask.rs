@@ -106,7 +106,6 @@ impl Work<'_> {
         let verb = if verb.is_empty() { shown.title.clone() } else { verb.into() };
         shown.title = format!("{name}, step {step}: {verb}");
         let fact = |label: &str, value: String| Fact { label: label.into(), value };
-        shown.facts.push(fact("Run", format!("{name} of {}", row.workflow)));
         shown.facts.push(fact("Started by", self.started_by(&row)));
         let waits =
             Waits::Step(StepWaits { of_run: run, run_name: name, step: step.clone(), attempt });

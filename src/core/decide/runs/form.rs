@@ -10,7 +10,7 @@ use crate::{
     decide::{Work, gates::Who, heard::Message, outbox::target_of, show},
     delivery::{Rank, Shown},
     id::{HeardId, HumanId, RunId},
-    run::{Given, StartRun, Starter},
+    run::{Given, Origin, StartRun, Starter},
     runs::RunForm,
     text::{self, Rich, Style},
 };
@@ -31,7 +31,10 @@ impl Work<'_> {
     /// `/run` alone: what can be run.
     pub(super) fn offer_workflows(&mut self, message: &Message) {
         let ready = self.state.runs.catalog.all.values().filter(|known| known.source.is_some());
-        let offered: Vec<_> = ready.map(|known| known.name.clone()).take(OFFERED).collect();
+        let mut ready: Vec<_> =
+            ready.map(|known| (rank(&known.origin), known.name.clone())).collect();
+        ready.sort();
+        let offered = ready.into_iter().map(|(_, name)| name).take(OFFERED).collect();
         let form = Self::new_form(message, String::new(), BTreeMap::new(), offered);
         self.post_form(form);
     }
@@ -116,7 +119,7 @@ impl Work<'_> {
         let mut buttons = Vec::new();
         match self.next_of(form) {
             Next::Choose => {
-                self.list_workflows(&mut text);
+                self.list_workflows(&form.offered, &mut text);
                 buttons.extend(form.offered.iter().enumerate().map(|(option, name)| {
                     let action = Action::FillIn { form: form.id, at: 0, option };
                     button(name.clone(), Weight::Plain, action)
@@ -155,7 +158,7 @@ impl Work<'_> {
         show::note(Level::Note, text, buttons)
     }
 
-    fn list_workflows(&self, text: &mut Rich) {
+    fn list_workflows(&self, offered: &[String], text: &mut Rich) {
         let all = &self.state.runs.catalog.all;
         if all.is_empty() {
             text.push(
@@ -163,15 +166,20 @@ impl Work<'_> {
                 None,
             );
         }
-        for known in all.values() {
+        for known in offered.iter().filter_map(|name| all.get(name)) {
             text.push(&known.name, Some(Style::Code));
             let title = known.source.as_ref().map(|source| source.workflow.title.as_str());
-            let about = match title {
-                None => " does not run: it has mistakes".into(),
-                Some("") => String::new(),
-                Some(title) => format!(" {}", text::reveal(title).text.text),
-            };
-            text.push(&format!("{about}\n"), None);
+            let title = text::reveal(title.unwrap_or_default()).text.text;
+            text.push(&format!(" {title}\n"), None);
+        }
+        let broken = all.values().filter(|known| known.source.is_none()).count();
+        let more = all.len().saturating_sub(offered.len() + broken);
+        if more > 0 {
+            text.push(&format!("and {more} more; `vigie workflow list` has all\n"), None);
+        }
+        if broken > 0 {
+            let words = format!("{broken} with mistakes; `vigie workflow check` shows them\n");
+            text.push(&words, None);
         }
         if !all.is_empty() {
             text.push("Or write: /run NAME name=value", None);
@@ -206,12 +214,31 @@ impl Work<'_> {
     pub(in crate::decide) fn fills_in(&mut self, message: &Message) -> bool {
         let Some(reply_to) = &message.reply_to else { return false };
         let is_it = |form: &&RunForm| {
-            let here =
-                form.place.bridge == message.place.bridge && form.place.chat == message.place.chat;
             let shown = form.shown.as_ref().and_then(|s| self.state.messages.get(&s.delivery));
-            here && shown == Some(reply_to)
+            is_here(form, message) && shown == Some(reply_to)
         };
-        let Some(mut form) = self.state.runs.forms().find(is_it).cloned() else { return false };
+        let form = self.state.runs.forms().find(is_it).cloned();
+        form.is_some_and(|form| self.take_words(form, message))
+    }
+
+    /// Words that have nowhere else to go, where one form of whoever wrote them waits for words: what
+    /// they answer is asked about once more before anything begins.
+    pub(in crate::decide) fn fills_in_unasked(&mut self, message: &Message) -> bool {
+        let waits = |form: &&RunForm| {
+            let wants = match self.next_of(form) {
+                Next::Ask { param, .. } => choices(&param).is_empty(),
+                Next::Choose | Next::Confirm => false,
+            };
+            wants && is_here(form, message) && form.human == message.human
+        };
+        let mut waiting = self.state.runs.forms().filter(waits).cloned();
+        let (form, other) = (waiting.next(), waiting.next());
+        drop(waiting);
+        let bare = message.can_act() && message.files.is_empty() && message.reply_to.is_none();
+        form.filter(|_| bare && other.is_none()).is_some_and(|form| self.take_words(form, message))
+    }
+
+    fn take_words(&mut self, mut form: RunForm, message: &Message) -> bool {
         let Next::Ask { param, .. } = self.next_of(&form) else { return false };
         let name = param.name.to_string();
         form.given.insert(name.clone(), Given::Text(message.text.trim().into()));
@@ -295,6 +322,19 @@ impl Work<'_> {
         let by: &HumanId = &who.human;
         self.retry_run_by(run, None, by)
     }
+}
+
+/// A person's own come first, then those of projects, then what ships with Vigie.
+fn rank(origin: &Origin) -> u8 {
+    match origin {
+        Origin::Own => 0,
+        Origin::Project { .. } => 1,
+        Origin::BuiltIn => 2,
+    }
+}
+
+fn is_here(form: &RunForm, message: &Message) -> bool {
+    form.place.bridge == message.place.bridge && form.place.chat == message.place.chat
 }
 
 /// What a tap can give.

@@ -121,7 +121,9 @@ impl Work<'_> {
             text.push(&format!(": {}", shown_words(&why)), None);
         }
         text.push(".", None);
-        for failed in failures(known).into_iter().take(NAMED) {
+        let failures = failures(known);
+        // One alone is what was just said.
+        for failed in failures.iter().filter(|_| failures.len() > 1) {
             text.push(&format!("\n{failed}"), Some(Style::Quote));
         }
         let (level, buttons) = match status {

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use vigie_workflow::{
-    run::{Ended, Outcome, Output, Spent, Told, TurnWork},
+    run::{Ended, Outcome, Output, Spent, Told, TurnWork, for_people},
     value::StepPath,
 };
 
@@ -106,7 +106,7 @@ impl Work<'_> {
         self.takes_words(&agent)?;
         let name = self.free_name(&turn.session).map_err(words)?;
         let spawn = self.spawn_of_run(run)?;
-        let title = show::last_words(&text::mask(&turn.prompt).text);
+        let title = show::last_words(&text::mask(&for_people(&turn.prompt)).text);
         let beginning = Beginning {
             name,
             title,
@@ -165,7 +165,7 @@ impl Work<'_> {
         self.put(Row::Prompt(prompt));
         let run = self.state.runs.get(of_step.run).map(|known| known.row.name());
         let whose = format!("{}, step {}: ", run.unwrap_or_default(), of_step.step);
-        self.show_foreign_words(session, &whose, words);
+        self.show_foreign_words(session, &whose, &for_people(words));
         let about = About { session: Some(session), ..About::default() };
         self.journal("prompt_queued", about, json!({ "prompt": id, "run": of_step.run }));
     }

@@ -50,6 +50,34 @@ fn what_is_missing_is_asked_one_after_the_other_in_one_message() {
 }
 
 #[test]
+fn words_that_go_nowhere_else_answer_the_one_form_that_waits_for_words() {
+    let mut world = World::new();
+    world.knows(&[("deploy", DEPLOY)]);
+    world.writes("/run deploy target=prod dry=false");
+    world.writes("3");
+    assert!(world.said("deploy count=3 dry=false target=prod: start it?"), "{:?}", world.shown);
+    world.writes("4 more");
+    assert!(world.said("Where should it go?"), "nothing is asked any more: {:?}", world.shown);
+    world.writes("/run deploy target=prod dry=false");
+    world.writes("/run deploy target=staging dry=false");
+    world.writes("5");
+    assert!(!world.said("count=5"), "nobody knows which of two is meant: {:?}", world.shown);
+}
+
+#[test]
+fn a_list_of_workflows_has_an_end() {
+    let mut world = World::new();
+    let names: Vec<_> = (10..30).map(|number| format!("w{number}")).collect();
+    let texts: Vec<_> =
+        names.iter().map(|name| format!("name: {name}\nsteps: [{{id: a, shell: ls}}]\n")).collect();
+    let all = names.iter().map(String::as_str).zip(texts.iter().map(String::as_str));
+    world.knows(&all.collect::<Vec<_>>());
+    world.writes("/run");
+    assert_eq!(world.last().buttons().len(), 13, "{:?}", world.last());
+    assert!(world.said("and 8 more"), "{:?}", world.last());
+}
+
+#[test]
 fn a_form_that_ended_with_the_daemon_says_so() {
     let mut world = World::new();
     world.knows(&[("deploy", DEPLOY)]);
