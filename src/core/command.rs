@@ -236,7 +236,7 @@ pub enum Refusal {
     NoToken { name: String, known: Vec<String> },
     #[error("no workflow is called `{name}`")]
     NoWorkflow { name: String, known: Vec<String>, near: Vec<String> },
-    #[error("the workflow {name} has {errors} mistakes and does not run")]
+    #[error("the workflow {name} has {errors} {} and does not run", if *errors == 1 { "mistake" } else { "mistakes" })]
     BadWorkflow { name: String, errors: usize },
     /// One sentence a mistake.
     #[error("{}", mistakes.join("; "))]
