@@ -101,6 +101,10 @@ fn exec(task: &str) -> ExitCode {
 fn become_it(task: &[u8]) -> Result<Infallible, String> {
     let task: Task = serde_json::from_slice(task).map_err(|error| error.to_string())?;
     enter(&task.confinement).map_err(|why| format!("it could not be confined: {why}"))?;
+    // What holds signals back is whoever started it, for itself alone.
+    nix::sys::signal::SigSet::empty()
+        .thread_set_mask()
+        .map_err(|error| format!("signals do not reach it: {error}"))?;
     // Through the mounts that are there now: the old folder leads around them.
     env::set_current_dir(&task.cwd)
         .map_err(|error| format!("{} is not there for it: {error}", task.cwd.display()))?;

@@ -2,7 +2,10 @@
 //! nothing else: no files, no network, no modules, no clock to wait on. What it may use of memory is
 //! bounded twice, by the language's own machine and by the system.
 
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::{
+    resource::{Resource, setrlimit},
+    signal::SigSet,
+};
 use rquickjs::{
     CatchResultExt as _, CaughtError, Context, Ctx, Function, Runtime, Value, context::EvalOptions,
 };
@@ -42,7 +45,9 @@ pub(super) struct Script {
 /// none, a sentence says why.
 #[expect(clippy::print_stderr, reason = "whoever started it reads it")]
 pub fn main() -> ExitCode {
-    let result = read().and_then(|script| {
+    // Whoever started it holds signals back, and this ends by any.
+    let open = SigSet::empty().thread_set_mask().map_err(|error| error.to_string());
+    let result = open.and_then(|()| read()).and_then(|script| {
         limit(&script).map_err(|error| format!("its limits cannot be set: {error}"))?;
         run(&script)
     });
