@@ -20,6 +20,7 @@ pub(super) fn begin(frozen: Arc<super::Frozen>) -> Arc<State> {
         nodes: Vec::new(),
         blocks: Vec::new(),
         run: RunState::Running,
+        at_once: false,
         why: String::new(),
         attention: BTreeSet::new(),
         ready: BTreeSet::new(),
@@ -376,12 +377,13 @@ impl State {
     }
 
     fn stop(&mut self, why: Stop) {
-        if self.run != RunState::Running {
-            return;
+        match self.run {
+            RunState::Running => self.run = RunState::Stopping(why),
+            RunState::Stopping(_) => self.at_once = true,
+            RunState::Over(_) => return,
         }
-        self.run = RunState::Stopping(why);
         for node in 0..self.nodes.len() {
-            if self.planned(node).goes_on {
+            if self.goes_on(node) {
                 self.look_again(node);
                 continue;
             }

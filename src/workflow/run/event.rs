@@ -122,6 +122,10 @@ impl Run {
             RunState::Running => {
                 vec![Entry { at: now, what: What::Stopping { why, by: by.map(str::to_owned) } }]
             }
+            // A person who says it twice does not want to wait for what always runs either.
+            RunState::Stopping(why) if by.is_some() && !self.state.at_once => {
+                vec![Entry { at: now, what: What::Stopping { why, by: by.map(str::to_owned) } }]
+            }
             RunState::Stopping(_) | RunState::Over(_) => Vec::new(),
         }
     }
@@ -144,7 +148,10 @@ impl Run {
             Some(step) => {
                 let node = step.parse().ok().and_then(|path| state.find(&path));
                 let no_step = || RetryError::NoStep { step: step.into(), near: state.near(step) };
-                [node.ok_or_else(no_step)?].into()
+                // What was stopped never came to an end, so nothing may count on it.
+                let mut roots = state.stopped_short();
+                roots.insert(node.ok_or_else(no_step)?);
+                roots
             }
         };
         if roots.is_empty() {

@@ -60,12 +60,14 @@ impl Work<'_> {
             RunLife::Over { .. } => return Err(Refusal::NotRun(format!("{name} is over already"))),
             RunLife::NotRun { .. } => return Err(Refusal::NotRun(format!("{name} never ran"))),
         }
-        if let RunState::Stopping(_) = known.run.state() {
-            return Ok(format!("{name} is being stopped already."));
-        }
+        let again = matches!(known.run.state(), RunState::Stopping(_));
         self.journal("run_cancelled", about, json!({ "run": id, "name": name, "by": by }));
         self.stop_run(id, Stop::Cancelled, Some(by));
-        Ok(format!("Stopping {name}."))
+        Ok(if again {
+            format!("Stopping {name} at once, with what always runs.")
+        } else {
+            format!("Stopping {name}.")
+        })
     }
 
     /// Runs what failed again, or that step and all that needs it.

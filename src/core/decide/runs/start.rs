@@ -41,7 +41,7 @@ pub(super) struct Making {
 enum Turn {
     Now,
     /// This one is cancelled for it.
-    Replaces(RunId),
+    Replaces(Vec<RunId>),
     Later,
     Never {
         why: String,
@@ -113,8 +113,8 @@ impl Work<'_> {
             None => self.turn_of(&workflow, concurrency, overlap, None),
         };
         let life = match &turn {
-            Turn::Now | Turn::Replaces(_) => RunLife::Running,
-            Turn::Later => RunLife::Queued,
+            Turn::Now => RunLife::Running,
+            Turn::Later | Turn::Replaces(_) => RunLife::Queued,
             Turn::Never { why } => RunLife::NotRun { why: why.clone(), at: self.now },
         };
         let row = RunRow {
@@ -155,8 +155,8 @@ impl Work<'_> {
         });
         let kind = if row.life.is_open() { "run_started" } else { "run_not_run" };
         self.journal(kind, About { human, ..About::default() }, detail);
-        if let Turn::Replaces(oldest) = turn {
-            self.stop_run(oldest, Stop::Replaced, None);
+        if let Turn::Replaces(those) = turn {
+            self.replace(those);
         }
         self.state.runs.touch(id);
         self.run_changed(id);
@@ -189,11 +189,23 @@ impl Work<'_> {
             }
             Overlap::Queue => Turn::Later,
             Overlap::Replace => {
-                let stops = |known: &&&&KnownRun| {
+                // It begins once there is room; whoever waited before it never does.
+                let makes_way = |known: &&&KnownRun| {
                     matches!(known.run.state(), vigie_workflow::run::RunState::Running)
                 };
-                runs.iter().find(stops).map_or(Turn::Now, |known| Turn::Replaces(known.row.id))
+                let waits = open.iter().filter(|known| known.row.life == RunLife::Queued);
+                let oldest = runs.iter().copied().find(makes_way).filter(|_| {
+                    runs.iter().filter(|known| makes_way(known)).count() >= concurrency
+                });
+                let those = waits.copied().filter(|known| makes_way(&known)).chain(oldest.copied());
+                Turn::Replaces(those.map(|known| known.row.id).collect())
             }
+        }
+    }
+
+    fn replace(&mut self, those: Vec<RunId>) {
+        for run in those {
+            self.stop_run(run, Stop::Replaced, None);
         }
     }
 
@@ -207,9 +219,9 @@ impl Work<'_> {
             Turn::Now => Ok(RunLife::Running),
             Turn::Later => Ok(RunLife::Queued),
             Turn::Never { why } => Err(Refusal::NotRun(why)),
-            Turn::Replaces(oldest) => {
-                self.stop_run(oldest, Stop::Replaced, None);
-                Ok(RunLife::Running)
+            Turn::Replaces(those) => {
+                self.replace(those);
+                Ok(RunLife::Queued)
             }
         }
     }

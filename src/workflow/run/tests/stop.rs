@@ -79,3 +79,33 @@ fn a_step_lost_in_a_crash_is_not_run_again_by_a_stopped_run() {
     run.tell("a", Told::Gone);
     assert_eq!((run.is("a").as_str(), run.finish()), ("cancelled", Some(Finish::Cancelled)));
 }
+
+#[test]
+fn a_person_who_stops_it_again_does_not_wait_for_what_always_runs() {
+    let mut run = Owner::of(vec![shell("a").always(), shell("b").needs(&["a"]).always()]);
+    run.event(run.run.stop(Stop::Cancelled, Some("ada"), run.now));
+    assert!(run.run.to_stop().is_empty());
+    assert!(run.event(run.run.stop(Stop::Cancelled, Some("ada"), run.now)));
+    assert_eq!(run.run.to_stop(), [(path("a"), 1)]);
+    assert!(!run.event(run.run.stop(Stop::Cancelled, Some("ada"), run.now)));
+    run.end("a", cancelled());
+    assert_eq!(run.is("b"), "left out: Stopped");
+    assert_eq!(run.finish(), Some(Finish::Cancelled));
+}
+
+#[test]
+fn a_retry_from_a_step_takes_along_what_was_stopped() {
+    let mut run = Owner::of(vec![
+        shell("tests").retry(3, 3600),
+        shell("deploy").needs(&["tests"]),
+        shell("note"),
+    ]);
+    run.end("tests", failed("x"));
+    run.event(run.run.stop(Stop::Cancelled, Some("ada"), run.now));
+    run.end("note", cancelled());
+    assert_eq!(run.finish(), Some(Finish::Cancelled));
+    run.event(run.run.retry(Some("deploy"), "ada", run.now).unwrap());
+    assert_eq!(run.runs(), ["note", "tests"]);
+    run.done(&["tests", "note", "deploy"]);
+    assert_eq!(run.finish(), Some(Finish::Succeeded));
+}
