@@ -118,6 +118,7 @@ impl State {
                     it.put(node, Stand::Paused { attempt: *attempt, since: at, asks });
                 }
             }),
+            What::Spent { step, spent } => self.with(step, |it, node| it.spend(node, *spent)),
             What::Answered { step, attempt, answer } => self.with(step, |it, node| {
                 if let Stand::Paused { attempt: paused, asks, .. } = &it.nodes[node].stand
                     && paused == attempt
