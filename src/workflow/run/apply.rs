@@ -106,6 +106,8 @@ impl State {
         let at = entry.at;
         match &entry.what {
             What::Reset { steps, by, why, from } => self.reset(steps, by, why, from.as_ref()),
+            // Of the last turn it is told when the run may be over.
+            What::Spent { step, spent } => self.with(step, |it, node| it.spend(node, *spent)),
             _ if matches!(self.run, RunState::Over(_)) => {}
             What::Began { step, attempt } => {
                 self.with(step, |it, node| it.began(node, *attempt, at));
@@ -118,7 +120,6 @@ impl State {
                     it.put(node, Stand::Paused { attempt: *attempt, since: at, asks });
                 }
             }),
-            What::Spent { step, spent } => self.with(step, |it, node| it.spend(node, *spent)),
             What::Answered { step, attempt, answer } => self.with(step, |it, node| {
                 if let Stand::Paused { attempt: paused, asks, .. } = &it.nodes[node].stand
                     && paused == attempt
