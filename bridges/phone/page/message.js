@@ -72,7 +72,7 @@ const progress = (message, body) => {
   });
   const lines = of ? [el("ul", { class: "steps" }, ...steps)] : [el("p", {}, el("b", {}, said(body.lines[0] ?? ""))), graph(body.lines.slice(1))];
   return el("div", { class: "bubble progress" }, ...lines,
-    el("div", { class: "foot" }, since(body.since), ...stops));
+    el("div", { class: "foot" }, of ? since(body.since) : el("span"), ...stops));
 };
 
 const buttons = (message, list, look) => {

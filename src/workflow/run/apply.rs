@@ -107,6 +107,8 @@ impl State {
         let at = entry.at;
         match &entry.what {
             What::Reset { steps, by, why, from } => self.reset(steps, by, why, from.as_ref()),
+            // Of the last turn it is told when the run may be over.
+            What::Spent { step, spent } => self.with(step, |it, node| it.spend(node, *spent)),
             _ if matches!(self.run, RunState::Over(_)) => {}
             What::Began { step, attempt } => {
                 self.with(step, |it, node| it.began(node, *attempt, at));

@@ -38,6 +38,7 @@ enum Act {
     },
     StopSome,
     Reopen,
+    Nothing,
     Finish {
         status: vigie_workflow::run::Finish,
         why: String,
@@ -63,6 +64,7 @@ fn act(what: &What) -> Act {
             Act::LetGo { step: step.clone(), attempt: Some(*attempt) }
         }
         What::LeftOut { step, .. } => Act::LetGo { step: step.clone(), attempt: None },
+        What::Spent { .. } => Act::Nothing,
         What::Reset { .. } => Act::Reopen,
         What::Stopping { .. } => Act::StopSome,
         What::Finished { status, why } => Act::Finish { status: *status, why: why.clone() },
@@ -127,6 +129,7 @@ impl Work<'_> {
                 self.let_go(run, &step, Some(attempt));
                 self.ask_in_doubt(run, &step, attempt);
             }
+            Act::Nothing => {}
             Act::StopSome => self.stop_what_is_to_stop(run),
             Act::Reopen => {
                 self.reopen(run);

@@ -255,7 +255,7 @@ impl Work<'_> {
             let why = wrong;
             self.mark(&message.receipt(vec![]), crate::bridge::Mark::NotTaken { why });
         } else {
-            self.mark_done(&message.receipt(vec![]), "Noted.".into());
+            self.mark_done(&message.receipt(vec![]), "noted".into());
             self.post_form(form);
         }
         true

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use vigie_workflow::{
-    run::{Ended, Outcome, Output, Spent, Told, TurnWork, for_people},
+    run::{Ended, Entry, Outcome, Output, Spent, Told, TurnWork, What, for_people},
     value::StepPath,
 };
 
@@ -27,6 +27,14 @@ pub(in crate::decide) enum TurnEnd<'t> {
     Failed(String),
     /// Nobody saw how.
     Unseen,
+}
+
+fn grown(by_now: crate::session::Spent, before: crate::session::Spent) -> Spent {
+    Spent {
+        micro_usd: by_now.micro_usd.saturating_sub(before.micro_usd),
+        input_tokens: by_now.input_tokens.saturating_sub(before.input_tokens),
+        output_tokens: by_now.output_tokens.saturating_sub(before.output_tokens),
+    }
 }
 
 impl Work<'_> {
@@ -227,12 +235,10 @@ impl Work<'_> {
         if !self.has_it(&of_step) {
             return;
         }
-        let spent = self.state.sessions.get(&session).map(|s| s.spent).unwrap_or_default();
-        let spent = Spent {
-            micro_usd: spent.micro_usd.saturating_sub(before.micro_usd),
-            input_tokens: spent.input_tokens.saturating_sub(before.input_tokens),
-            output_tokens: spent.output_tokens.saturating_sub(before.output_tokens),
-        };
+        let by_now = self.state.sessions.get(&session).map(|s| s.spent).unwrap_or_default();
+        let spent = grown(by_now, before);
+        let counted = TurnOfStep { step: of_step.clone(), before: by_now };
+        self.change(session, |s| s.counted = Some(Box::new(counted)));
         let name = self.session_name(session);
         let ended = |outcome, output| Told::Ended(Ended { outcome, output, spent, changed: None });
         let told = match end {
@@ -243,6 +249,21 @@ impl Work<'_> {
         let OfStep { run, step, attempt } = of_step;
         self.state.runs.end_work(run, &step);
         self.tell_run(run, &step, attempt, told);
+    }
+
+    /// Its agent told what it came to: the end of the last turn is in there.
+    pub(in crate::decide) fn step_cost_told(&mut self, session: SessionId) {
+        let Some(known) = self.state.sessions.get(&session) else { return };
+        let by_now = known.spent;
+        let Some(counted) = known.counted.as_deref().cloned() else { return };
+        let spent = grown(by_now, counted.before);
+        let OfStep { run, step, .. } = counted.step.clone();
+        if spent == Spent::default() || self.state.runs.get(run).is_none() {
+            return;
+        }
+        let counted = TurnOfStep { before: by_now, ..counted };
+        self.change(session, |s| s.counted = Some(Box::new(counted)));
+        self.write_log(run, vec![Entry { at: self.now, what: What::Spent { step, spent } }]);
     }
 
     /// The words of a step will not go in, or nobody knows whether they did.

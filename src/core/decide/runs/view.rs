@@ -220,6 +220,11 @@ pub(super) fn left_out_words(why: &vigie_workflow::run::LeftOut) -> String {
     }
 }
 
+fn steps_of(sum: &Sum) -> String {
+    let steps = if sum.steps == 1 { "1 step".into() } else { format!("{} steps", sum.steps) };
+    if sum.attempts > sum.steps { format!("{steps} in {} turns", sum.attempts) } else { steps }
+}
+
 /// Cost and time of its agents, a line each; none where no agent worked in it.
 fn report_lines(report: &Report) -> Vec<String> {
     if report.parts.is_empty() {
@@ -231,8 +236,8 @@ fn report_lines(report: &Report) -> Vec<String> {
         let wall = TimeDelta::milliseconds(i64::try_from(sum.wall_ms).unwrap_or(i64::MAX));
         let span = then.checked_add_signed(wall).map(|at| show::span(then, at));
         format!(
-            "{what}: {} steps, {}, {tokens} tokens, {}",
-            sum.steps,
+            "{what}: {}, {}, {tokens} tokens, {}",
+            steps_of(sum),
             show::money(sum.spent.micro_usd),
             span.unwrap_or_default()
         )

@@ -450,3 +450,22 @@ steps:
            |                                          ^^
         ");
 }
+
+#[test]
+fn a_step_that_may_only_read_runs_no_commands() {
+    let text = "name: w
+steps:
+  - id: a
+    claude: {prompt: Look., read_only: true, tools: [Read, 'Bash(git diff:*)']}
+  - id: b
+    claude: {prompt: Look., read_only: true, tools: ['WebFetch(domain:example.org)']}
+  - id: c
+    claude: {prompt: Do it., tools: ['Bash(git diff:*)']}
+";
+    insta::assert_snapshot!(told(text), @"
+    f:4:53: warning: `Bash(git diff:*)` is never there where a step is `read_only`
+     4 |     claude: {prompt: Look., read_only: true, tools: [Read, 'Bash(git diff:*)']}
+       |                                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^
+       hint: leave it out, and give what it would say in the prompt: `{{ steps.ID.text }}`
+    ");
+}

@@ -56,6 +56,22 @@ fn a_stop_ends_rounds_and_begins_no_more() {
 }
 
 #[test]
+fn a_stop_ends_rounds_that_were_to_run_again() {
+    let inner = vec![shell("a"), shell("tidy").always()];
+    let each = foreach("each", "[1, 2]", 1, inner);
+    let mut run = Owner::of(vec![each, approval("ok").needs(&["each"])]);
+    run.done(&["each[0].a", "each[0].tidy", "each[1].a", "each[1].tidy"]);
+    let to = "each".parse().unwrap();
+    assert!(run.event(run.run.sent_back(&path("ok"), &to, "ada", "again", run.now)));
+    run.event(run.run.stop(Stop::Cancelled, None, run.now));
+    run.end("each[0].a", cancelled());
+    for round in 0..2 {
+        run.done(&[&format!("each[{round}].tidy")]);
+    }
+    assert_eq!(run.finish(), Some(Finish::Cancelled));
+}
+
+#[test]
 fn a_foreach_that_always_runs_is_not_stopped() {
     let mut run = Owner::of(vec![foreach("tidy", "[1, 2]", 1, vec![shell("a")]).always()]);
     run.event(run.run.stop(Stop::Cancelled, None, run.now));
