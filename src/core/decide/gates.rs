@@ -241,7 +241,7 @@ impl Work<'_> {
             self.put(Row::Gate(gate.clone()));
             self.update_cards(&gate);
             let words = if asks_back {
-                "Reply to the card with what should change."
+                "Write what should change."
             } else {
                 "Noted; there is more to answer."
             };

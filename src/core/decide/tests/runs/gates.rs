@@ -316,7 +316,7 @@ fn what_should_change_goes_back_by_a_tap_and_words_or_by_words_alone() {
     world.does(&run, "plan", "first");
     let (message, _) = world.card(world.gate_of(&run, "ok").id);
     world.now += TimeDelta::seconds(5);
-    assert_eq!(world.taps("Send back…"), "Reply to the card with what should change.");
+    assert_eq!(world.taps("Send back…"), "Write what should change.");
     world.replies(&message, "shorter please");
     assert_eq!(world.at_work(), ["form-1 plan"], "{:?}", world.marks);
     world.does(&run, "plan", "second");
@@ -327,7 +327,47 @@ fn what_should_change_goes_back_by_a_tap_and_words_or_by_words_alone() {
     world.does(&run, "plan", "third");
     let gate = world.gate_of(&run, "ok");
     assert_eq!(world.answers("owner", &gate, "back once more").unwrap(), "Sent back: once more");
-    assert_eq!(world.told_runner(&run).len(), 4);
+    world.does(&run, "plan", "fourth");
+    world.now += TimeDelta::seconds(5);
+    world.taps("Send back…");
+    world.writes_as("second", &super::super::world::main_chat(), "mine is another matter", None);
+    assert!(world.at_work().is_empty(), "only whoever tapped is waited for");
+    world.writes("without the tables");
+    assert_eq!(world.at_work(), ["form-1 plan"], "no reply is needed: {:?}", world.marks);
+    assert_eq!(world.told_runner(&run).len(), 5);
+}
+
+#[test]
+fn whatever_a_step_asks_is_still_asked_by_the_same_code_after_a_start() {
+    let text = "
+name: all
+steps:
+  - {id: plain, approval: {ask: Deploy?, show: all of it, count: 2, not_starter: true, timeout: 9h}}
+  - id: form
+    approval: {ask: Where?, by: [owner], timeout: 9h, on_timeout: fail, form: [{id: to, choices: [a, b]}, {id: note}]}
+  - {id: doubt, shell: ./pay.sh}
+  - {id: agent, claude: {prompt: Build it.}}
+";
+    let mut world = World::new();
+    world.knows(&[("all", text)]);
+    let run = world.runs_as("second", "all");
+    world.tells(&run, "doubt", Told::Gone);
+    world.tells(&run, "agent", Told::Asks(asks()));
+    world.now += TimeDelta::seconds(5);
+    world.taps("a");
+    let gates = |world: &World| {
+        let steps = ["plain", "form", "doubt", "agent"];
+        steps.map(|step| world.gate_of(&run, step))
+    };
+    let before = gates(&world);
+    world.crash();
+    let after = gates(&world);
+    assert_eq!(before.clone().map(|gate| gate.code), after.clone().map(|gate| gate.code));
+    assert_eq!(
+        before.map(|gate| (gate.ask, gate.picked)),
+        after.map(|gate| (gate.ask, gate.picked))
+    );
+    assert_eq!(world.state.open_gates().count(), 4);
 }
 
 fn asks() -> Asks {
