@@ -88,7 +88,7 @@ impl Work<'_> {
     }
 
     /// Where it runs if neither the workflow nor a step says.
-    fn project_of_start(
+    pub(super) fn project_of_start(
         &self,
         known: &Known,
         named: Option<&str>,
