@@ -362,7 +362,7 @@ impl Work<'_> {
         let Some(known) = self.state.runs.get(run) else { return String::new() };
         let name = known.row.name();
         match &known.row.life {
-            RunLife::Queued => format!("{name} waits for its turn."),
+            RunLife::Queued => format!("{}.", self.queued_words(known)),
             RunLife::Running | RunLife::Over { .. } => format!("{name} starts."),
             RunLife::NotRun { why, .. } => format!("{name} did not run: {why}."),
         }

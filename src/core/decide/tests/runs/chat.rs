@@ -187,3 +187,48 @@ steps:
     assert_eq!(world.ended("release-1"), "succeeded");
     assert_eq!(world.shows("1001").iter().filter(|text| text.contains("asks for")).count(), 1);
 }
+
+#[test]
+fn a_run_that_waits_says_for_whom_or_for_what() {
+    let text = "
+name: release
+steps:
+  - {id: ok, approval: Deploy?}
+  - {id: deploy, needs: [ok], shell: ./deploy.sh}
+";
+    let mut world = World::new();
+    world.knows(&[("release", text)]);
+    world.writes("/run release");
+    world.writes("/run release");
+    assert!(world.said("release-2 waits until release-1 is over."), "{:?}", world.last());
+    world.writes("/run release");
+    assert!(world.said("release-3 waits until release-1, release-2 are over."));
+    world.wait(chrono::TimeDelta::minutes(9));
+    let code = world.gate_of("release-1", "ok").code;
+    let progress = |world: &World, name: &str| {
+        let all = world.shown.iter().filter(|s| matches!(s.post.body, Body::Progress(_)));
+        let texts = all.map(super::super::world::Shown::text);
+        texts.filter(|text| text.starts_with(name)).collect::<Vec<_>>().join("|")
+    };
+    assert!(
+        progress(&world, "release-1")
+            .starts_with(&format!("release-1 waits for you: {code}\n? ok")),
+        "{}",
+        progress(&world, "release-1")
+    );
+    let queued = progress(&world, "release-2");
+    assert!(!queued.contains('✓') && queued.contains("◌ ok"), "{queued}");
+    world.writes("/runs");
+    assert!(world.last().text().contains(&format!("release-1 waits for you: {code}")));
+    world.writes(&format!("deny {code}"));
+    world.wait(chrono::TimeDelta::seconds(4));
+    assert!(progress(&world, "release-3").starts_with("release-3 waits until release-2 is over"));
+    let code = world.gate_of("release-2", "ok").code;
+    world.writes(&format!("approve {code}"));
+    world.wait(chrono::TimeDelta::seconds(4));
+    let again = progress(&world, "release-2");
+    assert!(
+        again.starts_with("release-2 runs since 5 s"),
+        "without its nine minutes in line: {again}"
+    );
+}
