@@ -22,7 +22,9 @@ const frame = (look, mark, title, code) => {
     el("header", {}, icon(mark), el("h2", { id: head }, ...title), el("span", { class: "code", title: "the card's code" }, code)));
 };
 
-const asks = (it, from) => [el("span", { class: "key" }, said(from ?? "Vigie")), " ", said(it.title), ", ", time(it.opened, clock(it.opened))];
+/** Whoever asks; a run is named in the title. */
+const asker = (from) => (from ? [key(from), " "] : []);
+const asks = (it, from) => [...asker(from), said(it.title), ", ", time(it.opened, clock(it.opened))];
 
 const mark = (it) => {
   if (it.risk === "code") return "i-warn";
@@ -52,14 +54,14 @@ const decided = (it, from, state) => {
     return node;
   }
   const node = frame(`decided ${denied ? "denied" : ""}`, denied ? "i-cross" : "i-tick", who, it.code);
-  node.append(asked(it, [key(from ?? "Vigie"), " ", said(it.title), `. The ${from ? "agent" : "run"} has it since ${clock(Date.parse(state.taken))}.`]));
+  node.append(asked(it, [...asker(from), said(it.title), from ? `. The agent has it since ${clock(Date.parse(state.taken))}.` : "."]));
   return node;
 };
 
 const closed = (it, from, state) => {
   const at = Date.parse(state.at);
   const node = frame("decided", "i-clock", ["Closed at ", time(at, clock(at))], it.code);
-  node.append(el("p", { class: "ask small dim", dir: "auto" }, said(state.why)), asked(it, [key(from ?? "Vigie"), " ", said(it.title)]));
+  node.append(el("p", { class: "ask small dim", dir: "auto" }, said(state.why)), asked(it, [...asker(from), said(it.title)]));
   return node;
 };
 

@@ -88,10 +88,7 @@ impl Work<'_> {
             | Reading::Unclear { .. }
             | Reading::NotAnAnswer => return None,
         };
-        let title = match gate.session() {
-            Some(session) => format!("{} {}", self.session_name(session), gate.shown.title),
-            None => gate.shown.title.clone(),
-        };
+        let title = format!("{} {}", self.waits_name(gate), gate.shown.title);
         Some((title, Button { label: label.into(), detail: None, weight, action }))
     }
 

@@ -37,7 +37,7 @@ impl Work<'_> {
         let (count, not_starter) = (approval.count as usize, approval.not_starter);
         let until = self.now.checked_add_signed(timeout.unwrap_or(PATIENCE));
         let until = until.unwrap_or(self.now + PATIENCE);
-        let verb = "asks for your approval";
+        let verb = "asks for approval";
         let Some(gate) =
             self.begin_step_gate(run, step, attempt, Asked::Approval(approval), verb, until)
         else {
@@ -104,7 +104,7 @@ impl Work<'_> {
         let row = known.row.clone();
         let mut shown = card::shown(&ask, "");
         let verb = if verb.is_empty() { shown.title.clone() } else { verb.into() };
-        shown.title = format!("{name}, step {step}: {verb}");
+        shown.title = format!("{verb} ({step})");
         let fact = |label: &str, value: String| Fact { label: label.into(), value };
         shown.facts.push(fact("Started by", self.started_by(&row)));
         let waits =

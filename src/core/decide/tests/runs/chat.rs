@@ -179,7 +179,7 @@ steps:
     world.telegram("1001", "1001", None, "/run release");
     let shows = world.shows("1001");
     assert!(
-        shows.iter().any(|text| text.contains("release-1, step ok: asks for your approval")),
+        shows.iter().any(|text| text.contains("release-1 asks for approval (ok)")),
         "{shows:?}"
     );
     world.now += chrono::TimeDelta::seconds(5);

@@ -120,7 +120,7 @@ fn words_with_a_yes_are_kept_with_who_said_it() {
     world.knows(&[("release", APPROVED)]);
     let run = world.runs("release", &[]);
     let gate = world.gate_of(&run, "ok");
-    assert_eq!(world.level_of("asks for your approval"), Level::Ring);
+    assert_eq!(world.level_of("asks for approval"), Level::Ring);
     assert_eq!(
         world.answers("owner", &gate, "approve looks good").unwrap(),
         "Approved: looks good"
