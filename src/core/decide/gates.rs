@@ -236,7 +236,7 @@ impl Work<'_> {
                 "That was decided long ago. Your answer changed nothing.".into(),
             ));
         };
-        self.refuse_unless_allowed(&gate, who)?;
+        self.refuse_unless_allowed(&gate, who, &given)?;
         self.refuse_if_over(&gate)?;
         let asks_back = matches!(given, Given::AskBack);
         if asks_back {

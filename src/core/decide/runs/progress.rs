@@ -11,7 +11,7 @@ use crate::{
     delivery::{Outgoing, Rank, Shown, Target},
     gate::Gate,
     id::RunId,
-    run::{KnownRun, RunLife, RunRow},
+    run::{KnownRun, RunLife, RunRow, Starter},
     state::{Chat, Row},
     text::{Rich, Style},
 };
@@ -128,6 +128,10 @@ impl Work<'_> {
             text.push(&format!("\n{failed}"), Some(Style::Quote));
         }
         let (level, buttons) = match status {
+            // Nobody sits and waits for what its schedule began.
+            Finish::Succeeded if matches!(row.starter, Starter::Cron { .. }) => {
+                (Level::Log, vec![])
+            }
             Finish::Succeeded => (Level::Note, vec![]),
             Finish::Cancelled | Finish::Denied => (Level::Note, vec![retry_button(&row)]),
             Finish::Failed | Finish::TimedOut => (Level::Ring, vec![retry_button(&row)]),

@@ -342,7 +342,7 @@ fn whatever_a_step_asks_is_still_asked_by_the_same_code_after_a_start() {
     let text = "
 name: all
 steps:
-  - {id: plain, approval: {ask: Deploy?, show: all of it, count: 2, not_starter: true, timeout: 9h}}
+  - {id: plain, approval: {ask: Deploy?, show: all of it, not_starter: true, timeout: 9h}}
   - id: form
     approval: {ask: Where?, by: [owner], timeout: 9h, on_timeout: fail, form: [{id: to, choices: [a, b]}, {id: note}]}
   - {id: doubt, shell: ./pay.sh}
@@ -486,21 +486,41 @@ fn a_bare_yes_answers_the_one_gate_that_waits() {
 }
 
 #[test]
-fn a_card_warns_where_nobody_can_approve() {
-    let text = "
+fn what_nobody_can_approve_fails_at_once() {
+    for (asks, why) in [
+        ("by: [owner], not_starter: true", "nobody may approve this (whoever started it may not)"),
+        ("by: [owner], count: 2", "only Inès Caradec may approve this, and 2 have to"),
+    ] {
+        let text = format!(
+            "
 name: nobody
 steps:
-  - {id: ok, approval: {ask: Deploy?, by: [owner], not_starter: true}}
+  - {{id: ok, approval: {{ask: Deploy?, {asks}}}}}
+"
+        );
+        let mut world = World::new();
+        world.knows(&[("nobody", &text)]);
+        let run = world.runs("nobody", &[]);
+        assert_eq!(world.ended(&run), "failed");
+        assert!(world.said(why), "{:?}", world.last());
+        assert_eq!(world.state.open_gates().count(), 0);
+    }
+}
+
+#[test]
+fn whoever_started_a_run_may_deny_what_they_may_not_approve() {
+    let text = "
+name: careful
+steps:
+  - {id: ok, approval: {ask: Deploy?, not_starter: true}}
 ";
     let mut world = World::new();
-    world.knows(&[("nobody", text)]);
-    let run = world.runs("nobody", &[]);
-    let (_, card) = world.card(world.gate_of(&run, "ok").id);
-    assert!(
-        card.warnings.iter().any(|w| w.starts_with("Nobody may approve")),
-        "{:?}",
-        card.warnings
-    );
+    world.knows(&[("careful", text)]);
+    let run = world.runs("careful", &[]);
+    let gate = world.gate_of(&run, "ok");
+    assert!(world.answers("owner", &gate, "approve").is_err());
+    assert_eq!(world.answers("owner", &gate, "deny not now").unwrap(), "Denied: not now");
+    assert_eq!(world.ended(&run), "denied");
 }
 
 #[test]
