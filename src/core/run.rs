@@ -33,6 +33,9 @@ pub struct RunRow {
     pub parent: Option<RunParent>,
     pub project: Option<ProjectName>,
     pub made: Timestamp,
+    /// When it last began to work: not while it waited for its turn, and anew at each retry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
     pub life: RunLife,
     /// The messages that show its progress.
     pub shown: Vec<Shown>,
@@ -97,6 +100,13 @@ pub enum RunLife {
         why: String,
         at: Timestamp,
     },
+}
+
+impl RunRow {
+    /// Since when it works, or waits where it never did.
+    pub fn since(&self) -> Timestamp {
+        self.began.unwrap_or(self.made)
+    }
 }
 
 impl RunLife {

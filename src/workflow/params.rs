@@ -37,7 +37,7 @@ pub fn typed(
             (Some(Given::Json(value)), _) => Ok(value),
             (None, Some(value)) => Ok(value.clone()),
             (None, None) => {
-                wrong.push(format!("`{}` has no value: {}", param.name, wanted(param)));
+                wrong.push(format!("`{}` is needed ({})", param.name, wanted(param)));
                 continue;
             }
         };
@@ -68,14 +68,14 @@ fn unknown(workflow: &Workflow, name: &str) -> String {
 /// What a param takes, in words.
 fn wanted(param: &Param) -> String {
     if !param.choices.is_empty() {
-        return format!("it is one of {}", listed(&param.choices));
+        return format!("one of {}", listed(&param.choices));
     }
     match param.kind {
-        ParamKind::String { .. } => "it is text".into(),
-        ParamKind::Integer { .. } => "it is a whole number".into(),
-        ParamKind::Number => "it is a number".into(),
-        ParamKind::Boolean => "it is `true` or `false`".into(),
-        ParamKind::Json => "it is JSON".into(),
+        ParamKind::String { .. } => "text".into(),
+        ParamKind::Integer { .. } => "a whole number".into(),
+        ParamKind::Number => "a number".into(),
+        ParamKind::Boolean => "true or false".into(),
+        ParamKind::Json => "JSON".into(),
     }
 }
 
@@ -210,7 +210,7 @@ steps:
         ]);
         insta::assert_snapshot!(wrong.unwrap_err(), @r"
             `target`: it cannot be `prd`; did you mean `prod`?
-            `count` has no value: it is a whole number
+            `count` is needed (a whole number)
             `ratio`: `x` is no number
             `dry`: `maybe` is neither `true` nor `false`
             `extra`: `{` is no JSON: EOF while parsing an object at line 1 column 1

@@ -240,7 +240,7 @@ export const summary = ({ what }) => {
   const { body, from } = what;
   const who = from ?? "Vigie";
   switch (body.body) {
-    case "card": return `${who} ${body.title}`;
+    case "card": return from ? `${from} ${body.title}` : body.title;
     case "document": return `${who}: ${body.name}`;
     case "progress": return `${who}: ${body.ended ?? (from ? body.lines.at(-1) : body.lines[0]) ?? ""}`;
     default: return `${who}: ${flat(body.text)}`;

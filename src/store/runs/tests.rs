@@ -40,6 +40,7 @@ fn row(number: u64, life: RunLife) -> RunRow {
         parent: None,
         project: None,
         made: now(),
+        began: None,
         life,
         shown: Vec::new(),
     }

@@ -52,7 +52,7 @@ impl Mark {
             Self::Failed => '✗',
             Self::Running => '●',
             Self::Waiting => '◌',
-            Self::Asks => '⏸',
+            Self::Asks => '?',
             Self::LeftOut => '⊘',
             Self::Backoff => '↻',
             Self::Sleeps => '☾',

@@ -199,11 +199,9 @@ impl Work<'_> {
                     None => Standing::Unanswered { why: "it is not known any more".into() },
                 }
             }
-            RunLife::Queued => {
-                Standing::Waiting { words: format!("{} waits for its turn", known.row.name()) }
-            }
+            RunLife::Queued => Standing::Waiting { words: self.queued_words(known) },
             RunLife::Running => {
-                let since = show::span(known.row.made, self.now);
+                let since = show::span(known.row.since(), self.now);
                 let name = known.row.name();
                 let asks = self.state.runs.gates_of(id).len();
                 let waits = if asks > 0 { ", and waits for a person" } else { "" };

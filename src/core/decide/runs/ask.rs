@@ -13,7 +13,7 @@ use crate::{
     bridge::Fact,
     decide::{Work, card, given::field_title},
     gate::{Answer, Gate, GateState, StepWaits, Waits},
-    id::{GateId, HumanId, RunId},
+    id::{HumanId, RunId},
     run::Starter,
     text,
 };
@@ -34,23 +34,15 @@ impl Work<'_> {
         approval: ApprovalWork,
     ) {
         let timeout = approval.timeout.and_then(|t| chrono::TimeDelta::from_std(t).ok());
-        let (count, not_starter) = (approval.count as usize, approval.not_starter);
         let until = self.now.checked_add_signed(timeout.unwrap_or(PATIENCE));
         let until = until.unwrap_or(self.now + PATIENCE);
-        let verb = "asks for your approval";
-        let Some(gate) =
-            self.begin_step_gate(run, step, attempt, Asked::Approval(approval), verb, until)
-        else {
+        if let Some(why) = self.too_few_to_approve(run, &approval) {
+            return self.tell_ended(run, step, attempt, Outcome::Failed { why });
+        }
+        let verb = "asks for approval";
+        let ask = Asked::Approval(approval);
+        if self.begin_step_gate(run, step, attempt, ask, verb, until).is_none() {
             return;
-        };
-        let may = self.may_answer(&gate);
-        if may.len() < count.max(1) {
-            let who =
-                if may.is_empty() { "Nobody".into() } else { format!("Only {}", may.join(", ")) };
-            let needed = if count > 1 { format!(", and {count} have to") } else { String::new() };
-            let not = if not_starter { " (whoever started it may not)" } else { "" };
-            let warning = format!("{who} may approve this{needed}{not}.");
-            self.warn_on(gate.id, warning);
         }
         self.people_have(run, step.clone(), attempt);
     }
@@ -104,7 +96,7 @@ impl Work<'_> {
         let row = known.row.clone();
         let mut shown = card::shown(&ask, "");
         let verb = if verb.is_empty() { shown.title.clone() } else { verb.into() };
-        shown.title = format!("{name}, step {step}: {verb}");
+        shown.title = format!("{verb} ({step})");
         let fact = |label: &str, value: String| Fact { label: label.into(), value };
         shown.facts.push(fact("Started by", self.started_by(&row)));
         let waits =
@@ -112,11 +104,18 @@ impl Work<'_> {
         Some(self.begin_gate(waits, ask, shown, until))
     }
 
-    fn warn_on(&mut self, gate: GateId, warning: String) {
-        let Some(mut gate) = self.state.gates.get(&gate).cloned() else { return };
-        gate.shown.warnings.push(warning);
-        self.put(crate::state::Row::Gate(gate.clone()));
-        self.update_cards(&gate);
+    /// What nobody can ever approve is not waited for.
+    fn too_few_to_approve(&self, run: RunId, approval: &ApprovalWork) -> Option<String> {
+        let (count, may) = (approval.count.max(1) as usize, self.may_approve(approval, run));
+        if may.len() >= count {
+            return None;
+        }
+        let who = if may.is_empty() { "nobody".into() } else { format!("only {}", may.join(", ")) };
+        let needed = if count > 1 { format!(", and {count} have to") } else { String::new() };
+        let not = if approval.not_starter { " (whoever started it may not)" } else { "" };
+        Some(format!(
+            "{who} may approve this{needed}{not}; add people to the configuration, or change `by`, `count` or `not_starter` of the step"
+        ))
     }
 
     pub(super) fn has_open_gate(&self, run: RunId, step: &StepPath, attempt: u32) -> bool {

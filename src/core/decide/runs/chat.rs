@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::progress::head;
 use crate::{
     bridge::Level,
     command::Refusal,
@@ -40,7 +39,7 @@ impl Work<'_> {
         let all = || self.state.runs.all().rev();
         let (open, over): (Vec<_>, Vec<_>) = all().partition(|known| known.row.life.is_open());
         let listed = open.into_iter().chain(over).take(LISTED);
-        let lines: Vec<_> = listed.map(|known: &KnownRun| head(known, self.now)).collect();
+        let lines: Vec<_> = listed.map(|known: &KnownRun| self.head(known)).collect();
         let words = if lines.is_empty() {
             "Nothing was run yet. /run lists what can be.".to_owned()
         } else {

@@ -109,6 +109,7 @@ impl Work<'_> {
         let Some(mut row) = self.state.runs.get(id).map(|known| known.row.clone()) else {
             return Err(Refusal::NotRun("that run is not known any more".into()));
         };
+        row.began = (life == RunLife::Running).then_some(self.now);
         row.life = life;
         row.shown = Vec::new();
         self.put(Row::Run(row));
@@ -125,7 +126,8 @@ impl Work<'_> {
     pub(super) fn reopen(&mut self, id: RunId) {
         let Some(known) = self.state.runs.get(id) else { return };
         if !known.row.life.is_open() {
-            let row = RunRow { life: RunLife::Running, ..known.row.clone() };
+            let began = Some(self.now);
+            let row = RunRow { life: RunLife::Running, began, ..known.row.clone() };
             self.put(Row::Run(row));
         }
     }

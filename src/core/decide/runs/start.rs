@@ -88,7 +88,7 @@ impl Work<'_> {
     }
 
     /// Where it runs if neither the workflow nor a step says.
-    fn project_of_start(
+    pub(super) fn project_of_start(
         &self,
         known: &Known,
         named: Option<&str>,
@@ -127,6 +127,7 @@ impl Work<'_> {
             parent,
             project: project.clone(),
             made: self.now,
+            began: (life == RunLife::Running).then_some(self.now),
             life,
             shown: Vec::new(),
         };
@@ -234,14 +235,20 @@ impl Work<'_> {
             let mut open: Vec<_> = self.state.runs.open().filter(of_it).collect();
             open.sort_by_key(|known| known.row.number);
             let runs = open.iter().filter(|known| known.row.life == RunLife::Running).count();
-            let first = open.iter().find(|known| known.row.life == RunLife::Queued);
-            let Some(first) = first else { return };
+            let queued: Vec<_> =
+                open.iter().filter(|known| known.row.life == RunLife::Queued).collect();
+            let Some(first) = queued.first() else { return };
             let concurrency = first.run.frozen().source.workflow.limits.concurrency.max(1) as usize;
             if runs >= concurrency {
+                // They wait for fewer now.
+                for id in queued.iter().map(|known| known.row.id).collect::<Vec<_>>() {
+                    self.run_changed(id);
+                }
                 return;
             }
             let mut row = first.row.clone();
             row.life = RunLife::Running;
+            row.began = Some(self.now);
             let (id, detail) = (row.id, json!({ "run": row.id, "name": row.name() }));
             self.put(Row::Run(row));
             self.journal("run_began", About::default(), detail);
