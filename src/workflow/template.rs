@@ -116,9 +116,9 @@ fn format(
             Ok(())
         }
         Some(text) => Ok(out.write_str(text)?),
-        None if value.is_undefined() || value.is_none() => {
-            minijinja::escape_formatter(out, state, value)
-        }
+        // Nothing reads as nothing, not as one language's word for it.
+        None if value.is_none() => Ok(()),
+        None if value.is_undefined() => minijinja::escape_formatter(out, state, value),
         // Lists and maps read as JSON, not as one language's notation of them.
         None => {
             let json = json(value)?.to_string();

@@ -66,6 +66,16 @@ impl State {
         }
     }
 
+    /// What a person sent this step back with, or one around it.
+    pub(super) fn sent_back(&self, mut node: usize) -> Option<&SentBack> {
+        loop {
+            if let Some(back) = &self.nodes[node].back {
+                return Some(back);
+            }
+            node = self.blocks[self.nodes[node].block].above?.0;
+        }
+    }
+
     fn note(&mut self, from: usize, these: &BTreeSet<usize>, by: &str, why: &str) {
         let back = Arc::new(SentBack {
             step: self.step(from).id.to_string(),

@@ -72,7 +72,7 @@ impl Object for Root {
 impl Root {
     fn run(&self) -> Value {
         let facts = &self.state.frozen.facts;
-        let back = self.back().map(|back| {
+        let back = self.node.and_then(|node| self.state.sent_back(node)).map(|back| {
             minijinja::context! {
                 step => &back.step, by => &back.by, words => &back.words, round => back.round,
             }
@@ -86,16 +86,6 @@ impl Root {
             name => &self.state.frozen.source.name,
             spent => spent(self.state.money.spent),
             sent_back => back.unwrap_or(Value::from(())),
-        }
-    }
-
-    fn back(&self) -> Option<&super::state::SentBack> {
-        let mut node = self.node?;
-        loop {
-            if let Some(back) = &self.state.nodes[node].back {
-                return Some(back);
-            }
-            node = self.state.blocks[self.state.nodes[node].block].above?.0;
         }
     }
 

@@ -16,6 +16,11 @@ use crate::{
 };
 use minijinja::Value;
 
+/// In `run`: by whom and with what words a person sent a step back.
+const SENT_BACK: &str = "sent_back";
+/// The words, for a script that a person sent back.
+const SENT_BACK_ENV: &str = "VIGIE_SENT_BACK";
+
 /// `Err`: a sentence without its full stop.
 pub(super) fn work(state: &Arc<State>, node: usize) -> Result<Work, String> {
     Filling { state, node, step: state.step(node), values: context(state, Some(node)) }.work()
@@ -84,11 +89,29 @@ impl Filling<'_> {
         })
     }
 
-    fn claude(&self, claude: &Claude) -> Result<WorkKind, String> {
-        let prompt = claude
-            .prompt
+    /// A prompt that says nothing of a person's words has them at its end.
+    fn prompt(&self, template: &Template) -> Result<String, String> {
+        let mut prompt = template
             .render_data(&self.values, fence::own_words(self.state, self.node))
             .map_err(|error| format!("its prompt cannot be filled in: {error}"))?;
+        let reads_it = template.references().is_ok_and(|all| {
+            all.iter()
+                .any(|it| it.root == "run" && it.path.first().is_none_or(|it| it == SENT_BACK))
+        });
+        if let Some(back) = self.state.sent_back(self.node)
+            && !back.words.is_empty()
+            && !reads_it
+        {
+            // They are meant to be followed, so no fence stands around them.
+            let end = prompt.trim_end().len();
+            prompt.truncate(end);
+            prompt.push_str(&format!("\n\nSent back by {}, who says: {}", back.by, back.words));
+        }
+        Ok(prompt)
+    }
+
+    fn claude(&self, claude: &Claude) -> Result<WorkKind, String> {
+        let prompt = self.prompt(&claude.prompt)?;
         if let Some(session) = &claude.session {
             let session = self.text("its session", session)?;
             return Ok(WorkKind::Turn(TurnWork { session, prompt }));
@@ -240,6 +263,9 @@ impl Filling<'_> {
                 Some(before) => before.1 = value,
                 None => env.push((name.clone(), value)),
             }
+        }
+        if let (Kind::Shell(_), Some(back)) = (&self.step.kind, self.state.sent_back(self.node)) {
+            env.push((SENT_BACK_ENV.into(), Sealed::plain(&back.words)));
         }
         Ok(env)
     }

@@ -125,3 +125,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn nothing_reads_as_nothing() {
+    let context = context! { words => Value::from(()), list => vec![Value::from(())] };
+    assert_eq!(Template::new("a{{ words }}b").render(&context).unwrap(), "ab");
+    let prompt = Template::new("a{{ words }}b").render_data(&context, BTreeSet::new());
+    assert_eq!(prompt.unwrap(), "ab");
+    assert_eq!(Template::new("{{ list }}").render(&context).unwrap(), "[null]");
+}
