@@ -66,6 +66,23 @@ async fn json_is_read_and_demanded() {
 }
 
 #[tokio::test]
+async fn json_that_could_not_be_read_again_is_a_failure() {
+    let yard = Yard::new().await;
+    let mut work = shell("python3 -c 'print(\"[\" * 100 + \"]\" * 100)'");
+    work.output = OutputForm::Json;
+    let words = "JSON of more than 64 levels; make it flatter";
+    assert_eq!(failed(yard.run(work).await), format!("what it printed is {words}"));
+    let deep = javascript("let a = []; for (let n = 0; n < 122; n++) a = [a]; return a");
+    assert_eq!(failed(yard.run(deep).await), format!("what it returned is {words}"));
+    // Whatever left it there: it ended, and nothing is begun again.
+    let order = yard.order(shell("true"));
+    fs::write(yard.make_folder(&order).join("ended.json"), "{\"ended\":").unwrap();
+    yard.runner.carry_out(adopted(order));
+    let why = failed(yard.ended().await);
+    assert!(why.starts_with("its result does not read: "), "{why}");
+}
+
+#[tokio::test]
 async fn the_environment_is_small_and_its_own() {
     let yard = Yard::new().await;
     let mut work = shell("env");

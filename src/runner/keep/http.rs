@@ -72,7 +72,7 @@ impl Keeper {
                 ended.outcome = Outcome::Failed { why };
             }
             if ended.output.json.is_none() && ended.output.cut.is_none() {
-                ended.output.json = serde_json::from_str(&ended.output.text).ok();
+                ended.output.json = output::json(ended.output.text.as_bytes()).ok();
             }
         }
         self.mask_outcome(&mut ended.outcome);
