@@ -5,7 +5,10 @@ use vigie_workflow::{
     value::StepPath,
 };
 
-use super::{DEEPEST_CALL, start::Making};
+use super::{
+    DEEPEST_CALL,
+    start::{Making, home_of, stays_home},
+};
 use crate::{
     Timestamp,
     decide::Work,
@@ -53,12 +56,16 @@ impl Work<'_> {
         let given = given.map(|(name, value)| (name.to_string(), crate::run::Given::Json(value)));
         let params = super::start::typed(&source, &given.collect())
             .map_err(|mistakes| format!("`{}`: {}", call.workflow, mistakes.join("; ")))?;
-        let project = match project {
+        let project = match project.as_deref().or_else(|| home_of(&source.name)) {
             Some(name) => {
-                Some(self.project(Some(&name)).map_err(|refusal| refusal.to_string())?.name)
+                Some(self.project(Some(name)).map_err(|refusal| refusal.to_string())?.name)
             }
             None => known.row.project.clone(),
         };
+        if let Some(project) = &project {
+            self.stays(run, project)?;
+            stays_home(&source.name, project)?;
+        }
         Ok(Making {
             source,
             called: frozen.called.clone(),

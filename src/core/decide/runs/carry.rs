@@ -274,6 +274,7 @@ impl Work<'_> {
         let own = known.row.project.as_ref().map(ToString::to_string);
         let project = self.project(work.project.or(own).as_deref());
         let project = project.map_err(|refusal| refusal.to_string())?;
+        self.stays(run, &project.name)?;
         let Some(name) = work.in_session else { return Ok(project) };
         let session = self.state.session_named(name.trim());
         let session = session.ok_or_else(|| format!("there is no session `{name}`"))?;

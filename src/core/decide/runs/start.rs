@@ -11,7 +11,7 @@ use vigie_workflow::{
     value::ParamName,
 };
 
-use super::KEY;
+use super::{DEEPEST_CALL, KEY};
 use crate::{
     bridge::Place,
     command::Refusal,
@@ -77,6 +77,10 @@ impl Work<'_> {
             };
         }
         let project = self.project_of_start(&known, start.project.as_deref())?;
+        if let Some(project) = &project {
+            stays_home(&name, project).map_err(Refusal::NotRun)?;
+        }
+        stays_by_its_file(&source).map_err(Refusal::NotRun)?;
         let open = self.state.runs.open().count();
         if open >= self.state.rules.workflows.runs {
             let words = format!("{open} runs are open, and more are not begun");
@@ -256,6 +260,46 @@ impl Work<'_> {
             self.run_changed(id);
         }
     }
+}
+
+impl Work<'_> {
+    /// A run of a project's own workflow, and all that it calls, stays in that project: agents may
+    /// write such a file, and it must not reach past what confines them there.
+    pub(super) fn stays(&self, run: RunId, project: &ProjectName) -> Result<(), String> {
+        let mut at = self.state.runs.get(run);
+        for _ in 0..=DEEPEST_CALL {
+            let Some(known) = at else { break };
+            stays_home(&known.row.workflow, project)?;
+            let above = known.row.parent.as_ref();
+            at = above.and_then(|parent| self.state.runs.get(parent.run));
+        }
+        Ok(())
+    }
+}
+
+/// The project whose own that workflow is; its whole name says so.
+pub(super) fn home_of(workflow: &str) -> Option<&str> {
+    workflow.rsplit_once('/').map(|(project, _)| project)
+}
+
+pub(super) fn stays_home(workflow: &str, project: &ProjectName) -> Result<(), String> {
+    match home_of(workflow) {
+        Some(home) if home != project.as_str() => Err(format!(
+            "`{workflow}` is a workflow of {home}'s own and stays there, so nothing of it runs in {project}; what is to run there belongs into your own folder of workflows"
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// What its file says outright is refused before it begins.
+fn stays_by_its_file(source: &Source) -> Result<(), String> {
+    let workflow = &source.workflow;
+    let steps = workflow.steps.iter().filter_map(|step| step.project.as_ref());
+    let named = workflow.project.iter().chain(steps).filter(|project| project.is_plain());
+    for project in named {
+        stays_home(&source.name, &ProjectName::new(project.source.trim()))?;
+    }
+    Ok(())
 }
 
 /// Mistakes for which it does not run.

@@ -73,6 +73,7 @@ impl Work<'_> {
         let named = self.state.session_named(turn.session.trim()).cloned();
         let id = match named {
             Some(session) if session.life.is_live() => {
+                self.stays(run, &session.project)?;
                 self.takes_words(&session.agent)?;
                 let queued = self.state.line_of(session.id).count();
                 if queued >= LONGEST_LINE {
@@ -84,6 +85,7 @@ impl Work<'_> {
                 if session.conversation.is_some()
                     && session.of_run.as_ref().is_some_and(|of| of.run == run) =>
             {
+                self.stays(run, &session.project)?;
                 self.go_on(session.id).map_err(|refusal| refusal.to_string())?;
                 session.id
             }
@@ -110,6 +112,7 @@ impl Work<'_> {
         let own = self.state.runs.get(run).and_then(|known| known.row.project.clone());
         let own = own.map(|name| name.to_string());
         let project = self.project(project.or(own.as_deref())).map_err(words)?;
+        self.stays(run, &project.name)?;
         let agent = self.agent(None, &project).map_err(words)?;
         self.takes_words(&agent)?;
         let name = self.free_name(&turn.session).map_err(words)?;
