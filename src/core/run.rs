@@ -306,7 +306,8 @@ pub struct WorkflowView {
     pub timezone: String,
     /// It does not run, for this many mistakes.
     pub errors: usize,
-    /// What its last runs cost, in millionths of a dollar: least, median, most. `None`: no run yet.
+    /// What its last runs cost, in millionths of a dollar: least, median, most. `None`: no run yet that cost
+    /// anything.
     pub cost: Option<[u64; 3]>,
     /// Whether its webhook and schedule count.
     pub triggers: bool,

@@ -170,7 +170,8 @@ const receipt = (message, act) => {
   if (!mark) return row("", "i-tick", `${edited}stored `, at);
   const who = (mark.targets ?? []).join(", ");
   switch (mark.mark) {
-    case "stored": return row("", "i-tick", edited, "stored", mark.words ? ", " : who ? " for " : " ", said(mark.words ?? who), mark.words || who ? " " : "", at);
+    // What it did says it is stored.
+    case "stored": return mark.words ? row("", "i-tick", edited, said(mark.words), " ", at) : row("", "i-tick", edited, "stored", who ? " for " : " ", said(who), who ? " " : "", at);
     case "taken": return row("taken", "i-ticks", edited, "taken by ", said(who || "Vigie"), " ", time(Date.parse(mark.at), clock(Date.parse(mark.at))));
     case "kept": return row("held", "i-clock", edited, "kept, not sent: ", said(mark.why));
     case "not_taken": return row("failed", "i-warn", edited, "not taken: ", said(mark.why));

@@ -323,7 +323,7 @@ impl Work<'_> {
     }
 
     pub(super) fn say_here(&mut self, message: &Message, words: &str) {
-        self.say_post(message, show::note(Level::Note, Rich::plain(words), vec![]));
+        self.say_post(message, show::note(Level::Note, show::ticked(words), vec![]));
     }
 
     pub(super) fn say_post(&mut self, message: &Message, post: Post) {

@@ -143,7 +143,10 @@ impl State {
                 self.with(step, |it, node| it.ended(node, *attempt, ended, at));
             }
             What::LeftOut { step, why } => self.with(step, |it, node| it.left_out(node, why)),
-            What::Stopping { why, .. } => self.stop(*why),
+            What::Stopping { why, by } => {
+                self.why = by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
+                self.stop(*why);
+            }
             What::Finished { status, why } => {
                 self.run = RunState::Over(*status);
                 self.why.clone_from(why);

@@ -145,7 +145,7 @@ impl Work<'_> {
         let drop = button("Leave it".into(), Weight::Plain, Action::DropRun { form: form.id });
         let mut text = Rich::default();
         if let Some(wrong) = wrong {
-            text.push(&format!("{}.\n", text::reveal(wrong).text.text), None);
+            text.append(&show::ticked(&format!("{}.\n", text::reveal(wrong).text.text)));
         }
         let mut buttons = Vec::new();
         match self.next_of(form) {
@@ -219,10 +219,8 @@ impl Work<'_> {
     fn list_workflows(&self, offered: &[String], text: &mut Rich) {
         let all = &self.state.runs.catalog.all;
         if all.is_empty() {
-            text.push(
-                "No workflow is known. `vigie workflow` at the desk says where they lie.",
-                None,
-            );
+            let words = "No workflow is known. `vigie workflow` at the desk says where they lie.";
+            text.append(&show::ticked(words));
         }
         for known in offered.iter().filter_map(|name| all.get(name)) {
             text.push(&known.name, Some(Style::Code));
@@ -233,11 +231,12 @@ impl Work<'_> {
         let broken = all.values().filter(|known| known.source.is_none()).count();
         let more = all.len().saturating_sub(offered.len() + broken);
         if more > 0 {
-            text.push(&format!("and {more} more; `vigie workflow list` has all\n"), None);
+            let words = format!("and {more} more; `vigie workflow list` has all\n");
+            text.append(&show::ticked(&words));
         }
         if broken > 0 {
             let words = format!("{broken} with mistakes; `vigie workflow check` shows them\n");
-            text.push(&words, None);
+            text.append(&show::ticked(&words));
         }
         if !all.is_empty() {
             text.push("Or write: /run NAME name=value", None);

@@ -49,12 +49,7 @@ impl Work<'_> {
         if ended.is_some() && known.row.shown.is_empty() {
             return;
         }
-        let cancel = Button {
-            label: format!("Cancel {}", known.row.name()),
-            detail: None,
-            weight: Weight::Plain,
-            action: Action::CancelRun { run: id },
-        };
+        let cancel = cancel_button(&known.row);
         let mut lines = vec![self.head(known)];
         lines.extend(progress_lines(known, self.now));
         let buttons = if ended.is_some() { vec![] } else { vec![cancel] };
@@ -116,10 +111,12 @@ impl Work<'_> {
         let spent = known.run.spent().micro_usd;
         let cost = if spent > 0 { format!(", {}", show::money(spent)) } else { String::new() };
         let span = show::span(row.since(), self.now);
-        let line = format!("{} {} after {span}{cost}", row.name(), finish_words(status));
+        let by = why.strip_prefix("by ").filter(|_| status == Finish::Cancelled);
+        let by = by.map(|by| format!(" by {}", shown_words(by))).unwrap_or_default();
+        let line = format!("{} {}{by} after {span}{cost}", row.name(), finish_words(status));
         let mut text = Rich::plain(line.clone());
         if !why.is_empty() && status != Finish::Cancelled {
-            text.push(&format!(": {}", shown_words(&why)), None);
+            text.append(&show::ticked(&format!(": {}", shown_words(&why))));
         }
         text.push(".", None);
         let failures = failures(known);
@@ -202,6 +199,15 @@ impl Work<'_> {
             (several, false) => format!("one of {}{more} is over", several.join(", ")),
         };
         format!("{} waits until {until}", row.name())
+    }
+}
+
+pub(super) fn cancel_button(row: &RunRow) -> Button {
+    Button {
+        label: format!("Cancel {}", row.name()),
+        detail: None,
+        weight: Weight::Plain,
+        action: Action::CancelRun { run: row.id },
     }
 }
 

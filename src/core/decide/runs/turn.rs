@@ -117,7 +117,9 @@ impl Work<'_> {
         self.takes_words(&agent)?;
         let name = self.free_name(&turn.session).map_err(words)?;
         let spawn = self.spawn_of_run(run)?;
-        let title = show::last_words(&text::mask(&for_people(&turn.prompt)).text);
+        let run_name = self.state.runs.get(run).map(|known| known.row.name()).unwrap_or_default();
+        let words = show::last_words(&text::mask(&for_people(&turn.prompt)).text);
+        let title = format!("{run_name}: {words}");
         let beginning = Beginning {
             name,
             title,
@@ -128,8 +130,7 @@ impl Work<'_> {
             isolated: Isolated::No,
         };
         let id = self.begin(beginning, None);
-        let name = self.state.runs.get(run).map(|known| known.row.name()).unwrap_or_default();
-        self.change(id, |session| session.of_run = Some(OfRun { run, name }));
+        self.change(id, |session| session.of_run = Some(OfRun { run, name: run_name }));
         Ok(id)
     }
 

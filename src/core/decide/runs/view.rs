@@ -127,14 +127,15 @@ fn workflow_view(known: &Known, runs: &Runs, now: Timestamp) -> WorkflowView {
     }
 }
 
-/// What its runs that are over cost: least, median, most.
+/// What its runs that are over cost: least, median, most; nothing where none cost anything.
 fn cost_of(workflow: &str, runs: &Runs) -> Option<[u64; 3]> {
     let over = runs.all().filter(|known| {
         known.row.workflow == workflow && matches!(known.row.life, crate::run::RunLife::Over { .. })
     });
     let mut costs: Vec<_> = over.map(|known| known.run.spent().micro_usd).collect();
     costs.sort_unstable();
-    Some([*costs.first()?, costs[costs.len() / 2], *costs.last()?])
+    let most = costs.last().filter(|most| **most > 0)?;
+    Some([*costs.first()?, costs[costs.len() / 2], *most])
 }
 
 fn step_view(

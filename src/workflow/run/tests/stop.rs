@@ -34,7 +34,7 @@ fn a_stop_leaves_out_what_has_not_begun_and_waits_for_what_runs() {
     run.end("a", cancelled());
     run.done(&["tidy"]);
     assert_eq!(run.finish(), Some(Finish::Cancelled));
-    assert_eq!(run.run.why(), "it was cancelled");
+    assert_eq!(run.run.why(), "by ada");
     assert!(!run.event(run.run.stop(Stop::Cancelled, None, run.now)));
 }
 

@@ -23,7 +23,7 @@ fn a_run_is_started_by_words_with_all_its_params() {
     assert_eq!(params["note"], "before noon");
     assert_eq!(world.view("deploy-1").started_by, "Inès Caradec");
     world.writes("/run deploy tagret=prod target=prod dry=false count=2");
-    assert!(world.said("did you mean `target`"), "{:?}", world.last());
+    assert!(world.said("did you mean target? vigie"), "{:?}", world.last());
     world.writes("/run deploy tagret=prod");
     assert!(world.last().buttons().is_empty(), "a slip is no question: {:?}", world.last());
 }
@@ -143,17 +143,19 @@ steps:
     world.knows(&[("chain", text)]);
     world.writes("/run chain");
     world.writes("/cancel");
-    assert!(world.last().text().contains("/cancel chain-1"), "{:?}", world.last());
-    world.writes("/cancel CHAIN-1");
-    assert!(world.said("Stopping chain-1."));
+    assert_eq!(world.last().text(), "Cancel chain-1?");
+    assert_eq!(world.taps("Cancel chain-1"), "Stopping chain-1.");
     world.stops("chain-1", "a");
+    assert!(world.said("chain-1 was cancelled by Inès Caradec after"), "{:?}", world.last());
+    world.writes("/cancel chain-1");
+    assert_eq!(world.last().text(), "chain-1 is over already.", "a name is written as it is");
     world.writes("/retry chain-1");
     world.does("chain-1", "a", "");
     world.does("chain-1", "b", "");
     world.writes("/retry chain-1 b");
     assert_eq!(world.at_work(), ["chain-1 b"]);
     world.writes("/cancel chain-7");
-    assert!(world.said("No run is called `chain-7`"), "{:?}", world.last());
+    assert!(world.said("No run is called chain-7"), "{:?}", world.last());
 }
 
 #[test]

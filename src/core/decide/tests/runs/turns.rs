@@ -20,6 +20,8 @@ fn a_turn_goes_into_a_session_that_is_started_for_it_and_ends_the_step() {
     world.knows(&[("talk", TALK)]);
     let run = world.runs("talk", &[]);
     assert_eq!(world.launched.len(), 1);
+    let title = &world.state.session_named("PD-9").unwrap().title;
+    assert_eq!(title, "talk-1: What is left to do?", "its words, without the marks of its data");
     world.comes_up("PD-9");
     assert_eq!(world.form("PD-9"), PromptForm::Others, "never a command, never a person's word");
     let text = world.takes("PD-9");
@@ -239,7 +241,7 @@ steps:
     assert_eq!(world.order_of(&run, "test").folder, "/src/quay/.worktrees/PD-9");
     world.does(&run, "test", "");
     assert_eq!(world.ended(&run), "failed");
-    assert!(world.said("there is no session `PD-404`"));
+    assert!(world.said("there is no session PD-404"));
 }
 
 #[test]
