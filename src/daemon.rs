@@ -462,10 +462,14 @@ fn secrets(ground: &Ground) -> web::ReadSecret {
 
 /// Reads what steps print, from where their own process writes it.
 fn outputs(data: PathBuf) -> web::ReadOutput {
-    Arc::new(move |run, step, attempt, offset, most| {
+    Arc::new(move |run, step, attempt, stream, offset, most| {
         let data = data.clone();
         let read = move || {
-            let Some(file) = runner::output_path(&data, run, &step, attempt) else {
+            let path = match stream {
+                web::Stream::Out => runner::output_path,
+                web::Stream::Err => runner::complaints_path,
+            };
+            let Some(file) = path(&data, run, &step, attempt) else {
                 return Ok(None);
             };
             match looks::part(&file, offset, most) {

@@ -10,6 +10,7 @@ mod support {
     pub(crate) mod steps;
 }
 
+use nix::sys::signal::Signal;
 use scripted_model::Model;
 use serde_json::json;
 use std::{
@@ -47,6 +48,7 @@ async fn a_script_fails_by_its_exit_code_and_says_why() {
         "exit code 3: no such quay"
     );
     assert_eq!(failed(yard.run(shell("false; echo never")).await), "exit code 1");
+    assert_eq!(failed(yard.run(shell("echo 1 test; exit 2")).await), "exit code 2: 1 test");
     assert_eq!(failed(yard.run(shell("kill -9 $$")).await), "ended by SIGKILL");
     let mut work = shell("print(1 + 1)");
     let WorkKind::Shell(script) = &mut work.what else { unreachable!() };
@@ -109,6 +111,25 @@ async fn a_time_limit_ends_the_whole_tree() {
     let ended = yard.run(work).await;
     assert_eq!(ended.outcome, Outcome::TimedOut);
     assert_eq!(yard.processes().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_step_heeds_what_its_starter_ignored() {
+    let yard = Yard::under_a_deaf_starter().await;
+    let ignored = text(yard.run(shell("grep SigIgn /proc/self/status")).await);
+    let ignored = u64::from_str_radix(ignored.trim_start_matches("SigIgn:\t"), 16).unwrap();
+    for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGTERM] {
+        assert_eq!(ignored >> (signal as i32 - 1) & 1, 0, "{signal}");
+    }
+    // It ends in order by TERM, without KILL after it.
+    let script = "trap 'echo ended in order; exit 1' TERM; echo up; sleep 4711 & wait";
+    let order = yard.order(shell(script));
+    yard.runner.carry_out(order.clone());
+    yard.prints(&order, "up").await;
+    yard.runner.stop(order.run, order.step.clone(), order.attempt);
+    let ended = yard.ended().await;
+    assert_eq!(ended.outcome, Outcome::Cancelled);
+    assert_eq!(ended.output.text, "up\nended in order");
 }
 
 #[tokio::test]

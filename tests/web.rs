@@ -86,7 +86,7 @@ impl Home {
             mail: Arc::new(|query| Box::pin(async move { Ok(vec![letter(&query)]) })),
             workflows: Workflows::fixed(workflows::build([])),
             secret: Arc::new(|_, _| Box::pin(async { Err("nobody knows it".into()) })),
-            output: Arc::new(|_, _, _, _, _| Box::pin(async { Ok(None) })),
+            output: Arc::new(|_, _, _, _, _, _| Box::pin(async { Ok(None) })),
             folder: Arc::new(|_| "/nowhere".into()),
             screen: Arc::new(|_| Box::pin(async { Err("nobody draws it".into()) })),
             invite: Arc::new(|bridge| {

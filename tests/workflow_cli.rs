@@ -19,7 +19,7 @@ name: release
 description: Puts it out.
 params:
   target: {type: string, enum: [staging, prod], default: staging}
-  count: {type: integer, default: 1}
+  count: {type: integer, minimum: 1, maximum: 9, default: 1}
 on:
   cron: [\"30 7 * * 1-5\"]
   timezone: Europe/Paris
@@ -238,17 +238,19 @@ fn a_plan_shows_what_would_happen() {
 
     Params:
       target  "staging"  "staging" or "prod"
-      count   2          integer
+      count   2          integer, 1 to 9, 1 if not given
 
     Starts by itself:
     "#);
-    insta::assert_snapshot!(after, @r"
+    insta::assert_snapshot!(after, @r#"
       POST /hooks/release by who knows the secret HOOK
 
     Costs: at most $1.50
 
     DESK/workflows/release.yaml:4: nothing reads the param `target`
-    ");
+
+    DESK/workflows/release.yaml:9: no secret is called `HOOK`; add [[secret]] name = "HOOK", workflows = ["release"] to the configuration
+    "#);
 
     let plan = desk.json(&["plan", "release", "count=5", "target=prod"]);
     assert_eq!(plan["params"], serde_json::json!({ "count": 5, "target": "prod" }));
@@ -261,6 +263,36 @@ fn a_plan_shows_what_would_happen() {
     assert_eq!(wrong.status.code(), Some(1));
     let words = String::from_utf8(wrong.stderr).unwrap();
     assert!(words.contains("produ") && words.contains("many"), "{words}");
+}
+
+#[test]
+fn a_secret_that_it_would_not_get_is_warned_of() {
+    let desk = Desk::new();
+    let config = desk.folder.path().join("config.toml");
+    let secret = |name: &str, workflows: &str| {
+        format!("[[secret]]\nname = \"{name}\"\nenv = \"{name}\"\nworkflows = [{workflows}]\n")
+    };
+    let text = fs::read_to_string(&config).unwrap();
+    let text = [text, secret("FINE", "\"*\""), secret("OTHER", "\"other\"")].concat();
+    fs::write(&config, text).unwrap();
+    let env =
+        "    env: {A: '{{ secrets.FINE }}', B: '{{ secrets.OTHER }}', C: '{{ secrets.GONE }}'}\n";
+    let steps = format!("steps:\n  - id: a\n    shell: 'true'\n{env}");
+    let head = "name: a\non:\n  webhook: {secret: HOOK}\nsecrets: [FINE, OTHER, GONE]\n";
+    desk.put("a.yaml", &format!("{head}{steps}"));
+    let (code, said) = desk.said(&["check", "a"]);
+    for words in [
+        "a.yaml:3:21: warning: no secret is called `HOOK`",
+        "a.yaml:4:17: warning: it may not use the secret `OTHER`",
+        "a.yaml:4:24: warning: no secret is called `GONE`",
+        "hint: add \"a\" to its `workflows` in the configuration",
+    ] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!((code, said.matches("warning").count()), (0, 3), "{said}");
+    let output = desk.run(&["plan", "a"]);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("it may not use the secret `OTHER`"), "{said}");
 }
 
 #[test]

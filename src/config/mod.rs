@@ -188,6 +188,15 @@ pub struct Secret {
     pub workflows: Vec<String>,
 }
 
+impl Secret {
+    /// Whether that workflow may use it. A project's own are files that agents may write, so each is
+    /// named or has nothing.
+    pub fn is_for(&self, workflow: &str) -> bool {
+        let own = !workflow.contains('/');
+        self.workflows.iter().any(|allowed| allowed == workflow || (allowed == "*" && own))
+    }
+}
+
 /// Where a value is read when a step needs it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretFrom {

@@ -3,11 +3,12 @@
 use std::{path::Path, thread, time::Duration};
 use tokio::{sync::oneshot, time::timeout};
 use vigie_core::run::Origin;
+use vigie_workflow::Problem;
 
 use super::Finding;
 use crate::{
     clock::Clock,
-    config::Config,
+    config::{Config, Secret},
     workflows::{self, FileRead, Reading},
 };
 
@@ -28,7 +29,7 @@ pub(super) async fn look(config: &Config, config_file: &Path, clock: &Clock) -> 
     // On a thread that nobody waits for at the end.
     let begun = thread::Builder::new().name("workflows".into()).spawn(read);
     match timeout(DEADLINE, reading).await {
-        Ok(Ok(reading)) if begun.is_ok() => findings(&reading),
+        Ok(Ok(reading)) if begun.is_ok() => findings(&reading, &config.secrets),
         Ok(_) | Err(_) => {
             let todo = "Look at the disks of your projects: one does not answer.";
             vec![Finding::fail(TOPIC, "the files cannot be read", todo)]
@@ -36,7 +37,7 @@ pub(super) async fn look(config: &Config, config_file: &Path, clock: &Clock) -> 
     }
 }
 
-fn findings(reading: &Reading) -> Vec<Finding> {
+fn findings(reading: &Reading, secrets: &[Secret]) -> Vec<Finding> {
     let broken = reading.files.iter().filter(|file| file.problems.has_errors());
     let broken = broken.map(|file| {
         let todo = format!("vigie workflow check {}", file.whole_name());
@@ -53,7 +54,14 @@ fn findings(reading: &Reading) -> Vec<Finding> {
         );
         Some(Finding::warn(TOPIC, words, todo))
     });
-    let mut all: Vec<Finding> = broken.chain(faults).chain(idle).collect();
+    let lacking = reading.files.iter().flat_map(|file| {
+        let warn = |problem: Problem| {
+            let words = format!("{}: {}", file.whole_name(), problem.what);
+            Finding::warn(TOPIC, words, problem.hint.unwrap_or_default())
+        };
+        file.lacking(secrets).into_iter().map(warn)
+    });
+    let mut all: Vec<Finding> = broken.chain(faults).chain(idle).chain(lacking).collect();
     if all.is_empty() {
         let count = reading.files.len();
         all.push(Finding::ok(TOPIC, format!("{count} run as they stand")));

@@ -13,7 +13,7 @@ mod secrets;
 mod task;
 mod tidy;
 
-pub use place::output_path;
+pub use place::{complaints_path, output_path};
 pub use secrets::secret;
 pub use tidy::tidy;
 

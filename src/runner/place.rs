@@ -86,6 +86,11 @@ pub fn output_path(data: &Path, run: RunId, step: &StepPath, attempt: u32) -> Op
     latest(data, run, step, attempt).map(|(folder, _)| folder.join(OUT))
 }
 
+/// The same of what it complained about.
+pub fn complaints_path(data: &Path, run: RunId, step: &StepPath, attempt: u32) -> Option<PathBuf> {
+    latest(data, run, step, attempt).map(|(folder, _)| folder.join(ERR))
+}
+
 /// Makes a folder that is ours alone, with those above it.
 pub(super) fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)

@@ -32,7 +32,7 @@ pub(super) async fn open(
         let secret = secrets.iter().find(|secret| secret.name == *name).ok_or_else(|| {
             format!("no secret is called `{name}`; add [[secret]] name = \"{name}\" to the configuration")
         })?;
-        if !may_use(secret, workflow) {
+        if !secret.is_for(workflow) {
             return Err(format!(
                 "`{workflow}` may not use the secret `{name}`; add \"{workflow}\" to its `workflows` in the configuration"
             ));
@@ -61,12 +61,6 @@ pub async fn secret(
     let names = BTreeSet::from([name]);
     let value = open(secrets, workflow, &names).await?.into_values().next();
     value.ok_or_else(|| "it has no value".into())
-}
-
-/// A project's own workflows are files that agents may write, so each is named or has nothing.
-fn may_use(secret: &Secret, workflow: &str) -> bool {
-    let own = !workflow.contains('/');
-    secret.workflows.iter().any(|allowed| allowed == workflow || (allowed == "*" && own))
 }
 
 async fn read(from: &SecretFrom) -> Result<String, String> {

@@ -18,7 +18,9 @@ pub mod shapes;
 mod socket;
 mod token;
 
-pub use outside::{Boxed, OutputPart, Outside, PhoneMount, ProgramsMount, ReadOutput, ReadSecret};
+pub use outside::{
+    Boxed, OutputPart, Outside, PhoneMount, ProgramsMount, ReadOutput, ReadSecret, Stream,
+};
 pub use people::Caller;
 pub use serve::{Parts, StartError, Started, start};
 pub use socket::{PathTooLong, Peer, SOCKET_NAME};

@@ -1,6 +1,7 @@
 //! What the web part needs of parts it must not name; `daemon.rs` fills it in.
 
 use axum::{Router, http::Extensions};
+use serde::Deserialize;
 use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
 use vigie_core::{
@@ -37,10 +38,19 @@ type AskInvite = Arc<dyn Fn(&BridgeName) -> Boxed<Option<String>> + Send + Sync>
 pub type ReadSecret =
     Arc<dyn Fn(SecretName, String) -> Boxed<Result<String, String>> + Send + Sync>;
 
+/// Where a step prints to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stream {
+    #[default]
+    Out,
+    Err,
+}
+
 /// Reads at most so many bytes of what an attempt of a step printed, from an offset on; `None`: it
 /// prints into no file.
 pub type ReadOutput = Arc<
-    dyn Fn(RunId, StepPath, u32, u64, usize) -> Boxed<Result<Option<OutputPart>, String>>
+    dyn Fn(RunId, StepPath, u32, Stream, u64, usize) -> Boxed<Result<Option<OutputPart>, String>>
         + Send
         + Sync,
 >;

@@ -101,8 +101,8 @@ pub(crate) fn from_text(kind: ParamKind, text: &str) -> Result<Value, String> {
             number.map(Value::Number).map_err(|_| format!("`{shown}` is no number"))
         }
         ParamKind::Boolean => match text {
-            "true" => Ok(Value::Bool(true)),
-            "false" => Ok(Value::Bool(false)),
+            "true" | "yes" => Ok(Value::Bool(true)),
+            "false" | "no" => Ok(Value::Bool(false)),
             _ => Err(format!("`{shown}` is neither `true` nor `false`")),
         },
         ParamKind::Json => {
@@ -192,7 +192,7 @@ steps:
     #[test]
     fn texts_become_what_the_param_is() {
         assert_eq!(
-            start(&[("count", "3"), ("ratio", "2"), ("dry", "true"), ("extra", "null")]).unwrap(),
+            start(&[("count", "3"), ("ratio", "2"), ("dry", "yes"), ("extra", "null")]).unwrap(),
             r#"{"count":3,"dry":true,"extra":null,"ratio":2,"target":"staging","version":"1.10"}"#
         );
     }

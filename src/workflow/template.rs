@@ -164,6 +164,17 @@ impl Template {
         !["{{", "{%", "{#"].iter().any(|open| self.source.contains(open))
     }
 
+    /// The one expression that it is, if that is all and no secret stands in it.
+    pub(crate) fn alone(&self) -> Option<Expr> {
+        let inner = self.source.trim().strip_prefix("{{")?.strip_suffix("}}")?;
+        let inner = inner.trim_start_matches('-').trim_end_matches('-').trim();
+        let expr = Expr::new(inner);
+        // What holds more braces is two of them, or a map.
+        let is_one = !inner.contains("{{") && !inner.contains("}}");
+        let references = expr.references().ok().filter(|_| is_one)?;
+        references.iter().all(|it| it.root != "secrets").then_some(expr)
+    }
+
     /// What it reads, in its order.
     ///
     /// # Errors

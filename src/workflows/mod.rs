@@ -7,6 +7,7 @@ mod catalog;
 mod file;
 mod folder;
 mod places;
+mod secrets;
 mod sketch;
 mod watch;
 

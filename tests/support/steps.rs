@@ -7,7 +7,10 @@ use nix::{
 };
 use std::{
     fs,
-    os::unix::{fs::DirBuilderExt as _, process::CommandExt as _},
+    os::unix::{
+        fs::{DirBuilderExt as _, PermissionsExt as _},
+        process::CommandExt as _,
+    },
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
@@ -110,6 +113,17 @@ impl Yard {
         };
         let run = RunId::from_parts(Timestamp::default(), rand::random());
         Self::on(home, ground, Arc::default(), run)
+    }
+
+    /// One whose Vigie was started by something that ignores what asks it to end.
+    pub(crate) async fn under_a_deaf_starter() -> Self {
+        let yard = Self::new().await;
+        let binary = yard.home.path().join("deaf");
+        fs::write(&binary, format!("#!/bin/sh\ntrap '' HUP INT TERM\nexec '{VIGIE}' \"$@\"\n"))
+            .unwrap();
+        fs::set_permissions(&binary, fs::Permissions::from_mode(0o700)).unwrap();
+        let ground = Ground { binary, ..yard.ground.clone() };
+        Self::on(yard.home.clone(), ground, Arc::default(), yard.run)
     }
 
     fn on(home: Arc<TempDir>, ground: Ground, number: Arc<AtomicU32>, run: RunId) -> Self {

@@ -33,7 +33,8 @@ struct CheckedFiles {
 }
 
 pub(super) fn run(which: &[String], named: bool, desk: &Desk) -> Result<(), Failure> {
-    let folders = files::folders(named, desk)?;
+    let config = files::config(named, desk)?;
+    let folders = files::folders_of(&config, desk);
     let all = workflows::build(&folders);
     let mut chosen = Vec::new();
     let mut seen = HashSet::new();
@@ -48,6 +49,9 @@ pub(super) fn run(which: &[String], named: bool, desk: &Desk) -> Result<(), Fail
     let faults = if which.is_empty() { all.faults } else { Vec::new() };
     let mut chosen = if which.is_empty() { all.files } else { chosen };
     chosen.retain(|file| seen.insert(file.path.clone()));
+    for file in &mut chosen {
+        file.warn_of_secrets(&config.secrets);
+    }
     let broken = chosen.iter().filter(|file| file.problems.has_errors()).count();
     let checked = CheckedFiles { files: chosen.iter().map(checked).collect(), faults };
     desk.out.show(&checked, |out, checked| words(out, &chosen, checked, broken))?;

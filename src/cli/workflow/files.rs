@@ -13,10 +13,17 @@ use crate::{
 const MOST_NEAR: usize = 3;
 
 pub(super) fn folders(named: bool, desk: &Desk) -> Result<Vec<FolderRead>, Failure> {
+    Ok(folders_of(&config(named, desk)?, desk))
+}
+
+pub(super) fn config(named: bool, desk: &Desk) -> Result<Config, Failure> {
     let named = if named { Named::Yes } else { Named::No };
-    let config = Config::load(&desk.around, named).map_err(Failure::usage)?;
-    let places = workflows::places(&config, &desk.around.config);
-    Ok(places.iter().map(|place| workflows::read(place, desk.clock.now())).collect())
+    Config::load(&desk.around, named).map_err(Failure::usage)
+}
+
+pub(super) fn folders_of(config: &Config, desk: &Desk) -> Vec<FolderRead> {
+    let places = workflows::places(config, &desk.around.config);
+    places.iter().map(|place| workflows::read(place, desk.clock.now())).collect()
 }
 
 /// Whether somebody means a file and no name.

@@ -86,7 +86,10 @@ impl Told {
         if out.format() == Format::Json {
             return Ok(()); // programs get the whole at its end
         }
-        for step in &run.steps {
+        // As it happened: many may have changed since the last look.
+        let mut steps: Vec<&StepShape> = run.steps.iter().collect();
+        steps.sort_by_key(|step| step.since);
+        for step in steps {
             let line = line(step);
             let before = self.steps.insert(step.step.clone(), line.clone());
             let begun = !matches!(step.state.as_str(), "waiting" | "ready");

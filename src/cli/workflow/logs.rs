@@ -17,6 +17,13 @@ use crate::{
     },
 };
 
+/// What it printed, and what it complained about.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Stream {
+    Out,
+    Err,
+}
+
 /// Between two looks at what is still being printed.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -25,13 +32,16 @@ pub(super) async fn run(args: &Logs, desk: &Desk) -> Result<(), Failure> {
     loop {
         let run: RunShape = desk.client.get(&format!("/runs/{}", segment(&args.run))).await?;
         let wanted = |step: &&StepShape| args.step.as_ref().is_none_or(|name| step.step == *name);
-        let steps: Vec<_> = run.steps.iter().filter(wanted).collect();
+        let mut steps: Vec<_> = run.steps.iter().filter(wanted).collect();
+        steps.sort_by_key(|step| step.since);
         if let (Some(step), true) = (&args.step, steps.is_empty()) {
             // It is told with the names that come near.
-            printer.part(&run, step, 0).await?;
+            printer.part(&run, step, Stream::Out, 0).await?;
         }
         for step in steps.into_iter().filter(|step| step.attempt > 0) {
-            printer.all_of(&run, step).await?;
+            for stream in [Stream::Out, Stream::Err] {
+                printer.all_of(&run, step, stream).await?;
+            }
         }
         if !args.follow || !run.is_open() {
             return Ok(());
@@ -43,40 +53,60 @@ pub(super) async fn run(args: &Logs, desk: &Desk) -> Result<(), Failure> {
 struct Printer<'a> {
     desk: &'a Desk,
     /// Where each attempt of a step goes on.
-    from: HashMap<(String, u32), u64>,
+    from: HashMap<(String, u32, Stream), u64>,
     /// The step whose output stands last on the terminal.
-    last: Option<String>,
+    last: Option<(String, Stream)>,
 }
 
 impl Printer<'_> {
     /// Everything that is new of a step.
-    async fn all_of(&mut self, run: &RunShape, step: &StepShape) -> Result<(), Failure> {
-        let key = (step.step.clone(), step.attempt);
+    async fn all_of(
+        &mut self,
+        run: &RunShape,
+        step: &StepShape,
+        stream: Stream,
+    ) -> Result<(), Failure> {
+        let key = (step.step.clone(), step.attempt, stream);
         loop {
             let from = self.from.get(&key).copied().unwrap_or_default();
-            let part = self.part(run, &step.step, from).await?;
+            let part = self.part(run, &step.step, stream, from).await?;
             if part.next == from {
                 return Ok(());
             }
-            self.print(&part)?;
+            self.print(&part, stream)?;
             self.from.insert(key.clone(), part.next);
         }
     }
 
-    async fn part(&self, run: &RunShape, step: &str, from: u64) -> Result<OutputShape, Failure> {
-        let path =
-            format!("/runs/{}/steps/{}/output?offset={from}", segment(&run.id), segment(step));
+    async fn part(
+        &self,
+        run: &RunShape,
+        step: &str,
+        stream: Stream,
+        from: u64,
+    ) -> Result<OutputShape, Failure> {
+        let stream = match stream {
+            Stream::Out => "out",
+            Stream::Err => "err",
+        };
+        let (run, step) = (segment(&run.id), segment(step));
+        let path = format!("/runs/{run}/steps/{step}/output?offset={from}&stream={stream}");
         Ok(self.desk.client.get(&path).await?)
     }
 
-    fn print(&mut self, part: &OutputShape) -> Result<(), Failure> {
+    fn print(&mut self, part: &OutputShape, stream: Stream) -> Result<(), Failure> {
         let out = &self.desk.out;
         if out.format() == Format::Json {
             return out.show(part, |_, _| String::new());
         }
-        if self.last.as_ref() != Some(&part.step) {
-            out.print(&out.ink(Ink::Bold, &format!("{}:", plain::line(&part.step))))?;
-            self.last = Some(part.step.clone());
+        let now = Some((part.step.clone(), stream));
+        if self.last != now {
+            let more = match stream {
+                Stream::Out => "",
+                Stream::Err => " (stderr)",
+            };
+            out.print(&out.ink(Ink::Bold, &format!("{}{more}:", plain::line(&part.step))))?;
+            self.last = now;
         }
         out.print(&plain::lines(&recording::without_escapes(&part.text)))
     }

@@ -59,8 +59,9 @@ pub(super) async fn run(
     named: bool,
     desk: &Desk,
 ) -> Result<(), Failure> {
-    let folders = files::folders(named, desk)?;
-    let (_, file) = files::one(which, &folders)?;
+    let config = files::config(named, desk)?;
+    let (_, mut file) = files::one(which, &files::folders_of(&config, desk))?;
+    file.warn_of_secrets(&config.secrets);
     let name = file.whole_name();
     let Some(workflow) = &file.workflow else {
         let words = format!("{name} does not run");
@@ -137,7 +138,8 @@ fn words(out: &Out, plan: &Plan) -> String {
     parts.extend(starts(out, plan));
     parts.extend(costs(plan));
     let warnings = plan.warnings.iter().map(|problem| {
-        let words = format!("{}:{}: {}", plan.file, problem.line, problem.what);
+        let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        let words = format!("{}:{}: {}{hint}", plan.file, problem.line, problem.what);
         out.ink(Ink::Wait, &plain::line(&words))
     });
     parts.extend(warnings);
@@ -165,7 +167,18 @@ fn takes(out: &Out, plan: &Plan) -> Option<String> {
             None => Cell::inked(out, Ink::Wait, "must be given"),
         };
         let choices: Vec<String> = param.choices.iter().map(ToString::to_string).collect();
-        let kind = if choices.is_empty() { param.kind.clone() } else { choices.join(" or ") };
+        let mut kind = if choices.is_empty() { param.kind.clone() } else { choices.join(" or ") };
+        kind += &match (param.minimum, param.maximum) {
+            (Some(least), Some(most)) => format!(", {least} to {most}"),
+            (Some(least), None) => format!(", at least {least}"),
+            (None, Some(most)) => format!(", at most {most}"),
+            (None, None) => String::new(),
+        };
+        if let Some(default) =
+            param.default.as_ref().filter(|it| plan.params.get(&param.name) != Some(*it))
+        {
+            kind += &format!(", {default} if not given");
+        }
         vec![
             Cell::plain("  ".to_owned() + &param.name),
             value,

@@ -33,7 +33,9 @@ pub(super) fn look(run: &RunShape) -> (&'static str, Option<Ink>) {
         "running" => ("●", None),
         "succeeded" => ("✓", Some(Ink::Good)),
         "failed" | "timed_out" | "denied" => ("✕", Some(Ink::Bad)),
-        _ => ("○", Some(Ink::Dim)),
+        "cancelled" => ("■", Some(Ink::Dim)),
+        "queued" => ("◌", None),
+        _ => ("⊘", Some(Ink::Dim)), // it did not run
     }
 }
 

@@ -8,7 +8,10 @@ use crate::{
         out::{Ink, Out},
         plain,
     },
-    web::{client::segment, shapes::RunShape},
+    web::{
+        client::segment,
+        shapes::{RunShape, StepShape},
+    },
 };
 
 pub(super) async fn run(name: &str, desk: &Desk) -> Result<(), Failure> {
@@ -27,7 +30,7 @@ pub(super) fn words(out: &Out, run: &RunShape) -> String {
     for (name, value) in &run.params {
         lines.push(format!("  {name} = {}", plain::line(&value.to_string())));
     }
-    lines.extend(run.progress.iter().map(|line| plain::line(line)));
+    lines.extend(steps(out, run));
     for code in &run.waiting {
         lines.push(out.ink(Ink::Wait, &format!("Waits for you: vigie answer {code} …")));
     }
@@ -37,4 +40,75 @@ pub(super) fn words(out: &Out, run: &RunShape) -> String {
     }
     lines.extend(run.report.iter().map(|line| out.ink(Ink::Dim, &plain::line(line))));
     lines.join("\n")
+}
+
+/// How its steps stand, and under each that failed, why.
+fn steps(out: &Out, run: &RunShape) -> Vec<String> {
+    let failed = |step: &&StepShape| {
+        matches!(step.state.as_str(), "failed" | "denied" | "timed_out") && !step.words.is_empty()
+    };
+    let mut failed: Vec<_> = run.steps.iter().filter(failed).collect();
+    let mut lines = Vec::new();
+    for line in &run.progress {
+        lines.push(plain::line(line));
+        let named = |step: &&StepShape| line.split(' ').nth(1) == Some(step.step.as_str());
+        if let Some(at) = failed.iter().position(|step| named(&step)) {
+            let why = format!("    {}", plain::line(&failed.remove(at).words));
+            lines.push(out.ink(Ink::Bad, &why));
+        }
+    }
+    // Those that go by a title, or stand in a round.
+    lines.extend(failed.into_iter().map(|step| {
+        let words = format!("{} {}: {}", step.step, step.state.replace('_', " "), step.words);
+        out.ink(Ink::Bad, &plain::line(&words))
+    }));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use vigie_core::Timestamp;
+
+    fn step(step: &str, state: &str, words: &str) -> StepShape {
+        StepShape {
+            step: step.into(),
+            kind: "shell".into(),
+            state: state.into(),
+            words: words.into(),
+            attempt: 1,
+            since: None,
+            text: String::new(),
+            file: None,
+        }
+    }
+
+    #[test]
+    fn what_failed_says_why_under_its_line() {
+        let run: RunShape = serde_json::from_value(serde_json::json!({
+            "id": "run_1", "name": "release-12", "workflow": "release", "number": 12,
+            "state": "cancelled", "why": "by ines", "started_by": "ines", "project": null,
+            "key": null, "made": Timestamp::default(), "ended": Timestamp::default(),
+            "params": {}, "steps": [], "micro_usd": 0, "input_tokens": 0, "output_tokens": 0,
+            "progress": ["✗ tests · 3s", "■ tests-too · 1s", "✗ each 1/2"],
+            "outputs": {}, "waiting": [], "report": [],
+        }))
+        .unwrap();
+        let steps = vec![
+            step("tests", "failed", "exit code 3: no such quay"),
+            step("tests-too", "cancelled", ""),
+            step("each[1].a", "timed_out", "it took longer than it may"),
+        ];
+        let out = Out::plain(Clock::fixed(Timestamp::default()));
+        insta::assert_snapshot!(words(&out, &RunShape { steps, ..run }), @r"
+        ■ release-12  cancelled: by ines
+        by ines, now
+        ✗ tests · 3s
+            exit code 3: no such quay
+        ■ tests-too · 1s
+        ✗ each 1/2
+        each[1].a timed out: it took longer than it may
+        ");
+    }
 }

@@ -64,7 +64,8 @@ pub(super) fn workflow(shape: &WorkflowShape) -> String {
         let _ = write!(text, " Params: {}.", params.join(", "));
     }
     if *mistakes > 0 {
-        let _ = write!(text, " It does not run: its file has {mistakes} mistakes.");
+        let word = if *mistakes == 1 { "mistake" } else { "mistakes" };
+        let _ = write!(text, " It does not run: its file has {mistakes} {word}.");
     }
     text
 }

@@ -38,7 +38,8 @@ impl Keeper {
         self.task.cwd = "/".into();
         self.task.env.clear();
         let args = ["javascript".to_owned()];
-        let program = Program { name: &program(), args: &args, input: Some(input), env: &[] };
+        let (name, input) = (&program(), Some(input));
+        let program = Program { name, args: &args, input, env: &[], grace: None };
         let takers = self.two_files(OUT, ERR);
         let ran = self.run(program, takers, self.deadline);
         self.returned(ran).map(Left::Ended)
@@ -49,11 +50,11 @@ impl Keeper {
             Ran::Exited(Status::Code(0)) => Outcome::Done,
             Ran::Exited(status) => match output::last_line(&self.folder.join(ERR)) {
                 Some(why) => Outcome::Failed { why },
-                None => output::failed(status, &self.folder.join(ERR)),
+                None => self.failed(status),
             },
             other => match other.outcome()? {
                 Ok(outcome) => outcome,
-                Err(status) => output::failed(status, &self.folder.join(ERR)),
+                Err(status) => self.failed(status),
             },
         };
         let mut ended = Ended::of(outcome);

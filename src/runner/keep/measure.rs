@@ -17,7 +17,7 @@ use vigie_workflow::run::Outcome;
 
 use super::{
     Keeper, pour, private,
-    process::{Program, Ran, Status, Takers},
+    process::{GRACE, Program, Ran, Status, Takers},
 };
 use crate::runner::{place::BEFORE, task::Kind};
 
@@ -182,7 +182,8 @@ impl Keeper {
             err: Box::new(|from, _| pour::pieces(from, |_| {})),
         };
         let env = [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
-        let program = Program { name: "git", args: &args, input: None, env: &env };
+        let grace = Some(GRACE);
+        let program = Program { name: "git", args: &args, input: None, env: &env, grace };
         let cwd = std::mem::replace(&mut self.task.cwd, self.task.project.clone());
         let ran = self.run(program, takers, Instant::now() + GIT);
         self.task.cwd = cwd;

@@ -28,6 +28,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tokio::signal::unix::{SignalKind, signal};
 use vigie_workflow::run::{Ended, Outcome};
 
 use super::{
@@ -100,6 +101,23 @@ fn signals() -> SigSet {
     all.into_iter().collect()
 }
 
+/// What whoever started Vigie ignores is ignored by all that it starts, and then a step that is told to
+/// end does not. A signal that is caught does to a program what it always does once that is started.
+fn heed_signals() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _inside = runtime.enter();
+    let kinds = [
+        SignalKind::hangup(),
+        SignalKind::interrupt(),
+        SignalKind::quit(),
+        SignalKind::terminate(),
+        SignalKind::alarm(),
+        SignalKind::user_defined1(),
+        SignalKind::user_defined2(),
+    ];
+    kinds.into_iter().try_for_each(|kind| signal(kind).map(drop))
+}
+
 fn keep(folder: &Path, signals: SigSet) -> Result<(), String> {
     let unusable =
         |error: io::Error| format!("the folder {} cannot be used: {error}", folder.display());
@@ -121,6 +139,7 @@ fn keep(folder: &Path, signals: SigSet) -> Result<(), String> {
     #[cfg(target_os = "linux")]
     nix::sys::prctl::set_dumpable(false)
         .map_err(|error| format!("it cannot close its memory: {error}"))?;
+    heed_signals().map_err(|error| format!("signals cannot be caught: {error}"))?;
     let _lock = lock(&folder).map_err(unusable)?;
     if folder.join(ENDED).exists() || folder.join(BEGAN).exists() {
         return Ok(()); // somebody was here before: an attempt is carried out once

@@ -97,8 +97,9 @@ fn whole_characters(bytes: &[u8]) -> usize {
     }
 }
 
-/// Why a program that ended so failed.
-pub(super) fn failed(status: Status, complaints: &Path) -> Outcome {
+/// Why a program that ended so failed: the last line of what it complained about, or of what it printed
+/// where it complained about nothing.
+pub(super) fn failed(status: Status, complaints: &Path, printed: &Path) -> Outcome {
     let how = match status {
         Status::Code(code) => format!("exit code {code}"),
         Status::Signal(signal) => match nix::sys::signal::Signal::try_from(signal) {
@@ -106,7 +107,7 @@ pub(super) fn failed(status: Status, complaints: &Path) -> Outcome {
             Err(_) => format!("ended by signal {signal}"),
         },
     };
-    let why = match last_line(complaints) {
+    let why = match last_line(complaints).or_else(|| last_line(printed)) {
         Some(line) => format!("{how}: {line}"),
         None => how,
     };
@@ -211,7 +212,7 @@ mod tests {
         let path = home.path().join("err");
         let words = |text: &str| {
             fs::write(&path, text).unwrap();
-            match failed(Status::Code(3), &path) {
+            match failed(Status::Code(3), &path, &home.path().join("out")) {
                 Outcome::Failed { why } => why,
                 other => panic!("{other:?}"),
             }
@@ -222,5 +223,8 @@ mod tests {
             "exit code 3: error: no such file"
         );
         assert!(words(&"x".repeat(9000)).chars().count() < LONGEST_LINE + 20);
+        fs::write(home.path().join("out"), "1 test\nno such quay\n").unwrap();
+        assert_eq!(words("\n"), "exit code 3: no such quay");
+        assert_eq!(words("error\n"), "exit code 3: error");
     }
 }

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Between TERM and KILL, for what wants to leave in order.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 /// Between two rounds of KILL: what is killed may just be starting others.
 const SWEEP: Duration = Duration::from_millis(20);
 /// A process that survives KILL this long sits in the kernel; nothing more can be done.
@@ -48,6 +48,8 @@ pub(super) struct Program<'a> {
     pub input: Option<String>,
     /// On top of the task's.
     pub env: &'a [(&'a str, &'a str)],
+    /// Between TERM and KILL; `None`: it leaves nothing behind that would need any order.
+    pub grace: Option<Duration>,
 }
 
 type Taker<From> = Box<dyn FnOnce(From, &SyncSender<Event>) + Send>;
@@ -128,11 +130,11 @@ impl Keeper {
             });
         }
         self.aside("reaper", move |tell| reap(pid, tell));
-        self.see_out(open, deadline)
+        self.see_out(open, deadline, what.grace)
     }
 
     /// Waits for the program, then for all that it started, then for what they printed.
-    fn see_out(&mut self, mut open: usize, deadline: Instant) -> Ran {
+    fn see_out(&mut self, mut open: usize, deadline: Instant, grace: Option<Duration>) -> Ran {
         let mut ran = None;
         let mut none_left = false;
         while ran.is_none() {
@@ -157,9 +159,11 @@ impl Keeper {
         if exited && !none_left {
             none_left = self.until_none(Instant::now() + MOMENT, &mut open, &mut ran);
         }
-        if !none_left {
+        if let Some(grace) = grace
+            && !none_left
+        {
             tree::signal_all(us, Signal::SIGTERM);
-            none_left = self.until_none(Instant::now() + GRACE, &mut open, &mut ran);
+            none_left = self.until_none(Instant::now() + grace, &mut open, &mut ran);
         }
         let end = Instant::now() + GIVE_UP;
         while !none_left && Instant::now() < end {

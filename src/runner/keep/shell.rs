@@ -6,7 +6,7 @@ use vigie_workflow::run::{Ended, Outcome};
 use super::{
     Keeper, output,
     pour::into_file,
-    process::{Program, Ran, Takers},
+    process::{GRACE, Program, Ran, Status, Takers},
 };
 use crate::runner::{
     place::{ERR, OUT},
@@ -29,12 +29,11 @@ impl Keeper {
     /// How a program ended that printed into the two files, which is what it gives.
     pub(super) fn printed(&self, ran: Ran) -> Option<Ended> {
         let code = match &ran {
-            Ran::Exited(super::process::Status::Code(code)) => Some(*code),
+            Ran::Exited(Status::Code(code)) => Some(*code),
             _ => None,
         };
         let outcome = ran.outcome()?;
-        let outcome =
-            outcome.unwrap_or_else(|status| output::failed(status, &self.folder.join(ERR)));
+        let outcome = outcome.unwrap_or_else(|status| self.failed(status));
         let mut ended = Ended::of(outcome);
         match output::read(&self.folder.join(OUT), self.task.output) {
             Ok((output, formed)) => {
@@ -54,6 +53,10 @@ impl Keeper {
         Some(ended)
     }
 
+    pub(super) fn failed(&self, status: Status) -> Outcome {
+        output::failed(status, &self.folder.join(ERR), &self.folder.join(OUT))
+    }
+
     /// What a step failed of may quote anything.
     pub(super) fn mask_outcome(&self, outcome: &mut Outcome) {
         match outcome {
@@ -70,7 +73,8 @@ impl Keeper {
             if line.len() < check.trim_end().len() { format!("{line} …") } else { line.into() };
         let mut outcome = ran.outcome()?.unwrap_or_else(|status| {
             let complaints = self.folder.join(CHECK_ERR);
-            let Outcome::Failed { why } = output::failed(status, &complaints) else {
+            let printed = self.folder.join(CHECK_OUT);
+            let Outcome::Failed { why } = output::failed(status, &complaints, &printed) else {
                 return Outcome::Done;
             };
             Outcome::Failed { why: format!("the check `{line}` failed with {why}") }
@@ -94,7 +98,9 @@ impl Keeper {
         };
         let args = [args, &[script]].concat();
         let takers = self.two_files(out, err);
-        self.run(Program { name: program, args: &args, input: None, env: &[] }, takers, deadline)
+        let grace = Some(GRACE);
+        let program = Program { name: program, args: &args, input: None, env: &[], grace };
+        self.run(program, takers, deadline)
     }
 
     pub(super) fn two_files(&self, out: &str, err: &str) -> Takers {

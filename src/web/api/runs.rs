@@ -18,7 +18,7 @@ use crate::{
     config::Role,
     web::{
         fault::Fault,
-        outside::OutputPart,
+        outside::{OutputPart, Stream},
         people::Caller,
         serve::App,
         shapes::{
@@ -163,6 +163,9 @@ pub(super) struct Part {
     most: Option<usize>,
     /// Without it, the latest.
     attempt: Option<u32>,
+    /// What it printed, or with `err` what it complained about.
+    #[serde(default)]
+    stream: Stream,
 }
 
 /// Some of what a step printed. Whoever follows it asks again from `next` until it is `over`.
@@ -179,14 +182,18 @@ pub(super) async fn output(
     let attempt = part.attempt.unwrap_or(known.attempt);
     let most = part.most.unwrap_or(USUAL_PART).min(MOST_PART);
     let path = step.parse().map_err(Fault::unreadable)?;
-    let asked = (app.outside.output)(view.row.id, path, attempt, part.offset, most).await;
+    let asked =
+        (app.outside.output)(view.row.id, path, attempt, part.stream, part.offset, most).await;
     let found = asked.map_err(|why| {
         let words = format!("what {step} printed cannot be read: {why}");
         Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "outside", words)
             .hint("`vigie doctor` looks at disk and system.")
     })?;
     // Steps that print nothing (requests, approvals) have what the log has.
-    let found = found.unwrap_or_else(|| from_log(known, part.offset, most));
+    let found = found.unwrap_or_else(|| match part.stream {
+        Stream::Out => from_log(known, part.offset, most),
+        Stream::Err => OutputPart { offset: 0, next: 0, size: 0, text: String::new() },
+    });
     let over = attempt < known.attempt || !goes_on(known) || !view.row.life.is_open();
     let OutputPart { offset, next, size, text } = found;
     Ok(Json(OutputShape { step, attempt, offset, next, size, text, over: over && next == size }))

@@ -44,6 +44,11 @@ pub struct ParamShape {
     pub choices: Vec<Value>,
     /// `null`: whoever starts it must say.
     pub default: Option<Value>,
+    /// Of a whole number.
+    #[serde(default)]
+    pub minimum: Option<i64>,
+    #[serde(default)]
+    pub maximum: Option<i64>,
 }
 
 /// A start of a run.
@@ -198,12 +203,20 @@ impl WorkflowShape {
 
 impl ParamShape {
     pub fn new(param: &Param) -> Self {
+        let (minimum, maximum) = match param.kind {
+            ParamKind::Integer { minimum, maximum } => (minimum, maximum),
+            ParamKind::String { .. } | ParamKind::Number | ParamKind::Boolean | ParamKind::Json => {
+                (None, None)
+            }
+        };
         Self {
             name: param.name.to_string(),
             title: param.title.clone(),
             kind: kind(param.kind).into(),
             choices: param.choices.clone(),
             default: param.default.clone(),
+            minimum,
+            maximum,
         }
     }
 }

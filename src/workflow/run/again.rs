@@ -246,6 +246,20 @@ impl State {
         }
     }
 
+    /// All steps, each round's below what it is a round of.
+    pub(super) fn as_written(&self) -> Vec<usize> {
+        let mut all = Vec::with_capacity(self.nodes.len());
+        let mut ahead: Vec<usize> = self.block_nodes(0).rev().collect();
+        while let Some(node) = ahead.pop() {
+            all.push(node);
+            if let Some(rounds) = &self.nodes[node].rounds {
+                let inner = rounds.blocks.iter().rev();
+                ahead.extend(inner.flat_map(|block| self.block_nodes(*block).rev()));
+            }
+        }
+        all
+    }
+
     pub(super) fn block_nodes(&self, block: usize) -> std::ops::Range<usize> {
         let Block { base, scope, .. } = self.blocks[block];
         base..base + self.plan.scopes[scope].steps.len()

@@ -178,11 +178,17 @@ impl Filling<'_> {
         })
     }
 
-    /// JSON text in which each string is filled in.
+    /// JSON text in which each string is filled in; one that is an expression as a whole becomes its
+    /// value.
     fn json(&self, json: &serde_json::Value, pieces: &mut Pieces) -> Result<(), String> {
         match json {
             serde_json::Value::String(text) => {
-                let sealed = self.sealed("its body", &Template::new(text))?;
+                let template = Template::new(text);
+                if let Some(expr) = template.alone() {
+                    pieces.text(&self.value("its body", &expr)?.to_string());
+                    return Ok(());
+                }
+                let sealed = self.sealed("its body", &template)?;
                 pieces.text("\"");
                 for piece in sealed.0 {
                     match piece {

@@ -203,10 +203,11 @@ impl Run {
         Some(self.state.shown(self.state.find(step)?))
     }
 
-    /// Every step there is by now, those of a round as soon as it began.
+    /// Every step there is by now, as the workflow has them; those of a round below its `foreach`, as
+    /// soon as it began.
     pub fn steps(&self) -> impl Iterator<Item = (StepPath, StepState)> {
         let state = &self.state;
-        let nodes = (0..state.nodes.len()).filter(|node| state.is_there(*node));
+        let nodes = state.as_written().into_iter().filter(|node| state.is_there(*node));
         nodes.map(|node| (state.path(node), state.shown(node)))
     }
 

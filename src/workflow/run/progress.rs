@@ -35,6 +35,8 @@ impl std::fmt::Display for Line {
 pub enum Mark {
     Done,
     Failed,
+    /// Somebody stopped it.
+    Cancelled,
     Running,
     Waiting,
     /// For a person.
@@ -50,6 +52,7 @@ impl Mark {
         match self {
             Self::Done => '✓',
             Self::Failed => '✗',
+            Self::Cancelled => '■',
             Self::Running => '●',
             Self::Waiting => '◌',
             Self::Asks => '?',
@@ -62,7 +65,7 @@ impl Mark {
     /// Whether steps that stand like that may share a line; what goes on or went wrong never does.
     fn folds(self) -> bool {
         match self {
-            Self::Done | Self::LeftOut | Self::Waiting => true,
+            Self::Done | Self::Cancelled | Self::LeftOut | Self::Waiting => true,
             Self::Failed | Self::Running | Self::Asks | Self::Backoff | Self::Sleeps => false,
         }
     }
@@ -73,6 +76,7 @@ impl Mark {
             Self::LeftOut => format!("{count} steps left out"),
             Self::Waiting => format!("{count} steps wait"),
             Self::Failed => format!("{count} steps failed"),
+            Self::Cancelled => format!("{count} steps stopped"),
             Self::Running => format!("{count} steps run"),
             Self::Asks => format!("{count} steps ask"),
             Self::Backoff => format!("{count} steps try again"),
@@ -164,8 +168,11 @@ impl State {
             },
             Stand::Paused { .. } | Stand::InDoubt { .. } | Stand::Settled { .. } => Mark::Asks,
             Stand::Backoff { .. } => Mark::Backoff,
-            Stand::Over { ended, .. } if ended.outcome == Outcome::Done => Mark::Done,
-            Stand::Over { .. } => Mark::Failed,
+            Stand::Over { ended, .. } => match ended.outcome {
+                Outcome::Done => Mark::Done,
+                Outcome::Failed { .. } | Outcome::Denied { .. } | Outcome::TimedOut => Mark::Failed,
+                Outcome::Cancelled => Mark::Cancelled,
+            },
             Stand::LeftOut(_) => Mark::LeftOut,
         }
     }

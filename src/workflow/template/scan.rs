@@ -50,8 +50,9 @@ pub(super) fn of_template(source: &str) -> Result<Vec<Reference>, SourceError> {
 /// Of an expression.
 pub(super) fn of_expr(source: &str) -> Result<Vec<Reference>, SourceError> {
     short_enough(&(0..source.len()))?;
-    let expr =
-        ENGINE.compile_expression(source).map_err(|error| SourceError::new(words(&error), None))?;
+    let expr = ENGINE
+        .compile_expression(source)
+        .map_err(|error| SourceError::new(said(&error, source), None))?;
     find(source, &[Tag { inner: 0..source.len(), shows: false }], &expr.undeclared_variables(false))
 }
 
@@ -62,7 +63,36 @@ fn located(error: &minijinja::Error, source: &str, tags: &[Tag]) -> SourceError 
         let code = source[inner.clone()].trim_matches(['-', '+']);
         ENGINE.compile_expression(code).is_err()
     });
-    SourceError::new(words(error), bad.map(|inner| trimmed(source, inner)))
+    let code = bad.clone().map_or("", |inner| &source[inner]);
+    SourceError::new(said(error, code), bad.map(|inner| trimmed(source, inner)))
+}
+
+/// The engine's words, and what was meant where one `=` stands.
+fn said(error: &minijinja::Error, code: &str) -> String {
+    let words = words(error);
+    if assigns(code) { format!("{words}; `==` compares") } else { words }
+}
+
+/// Whether one `=` stands outside of quotes.
+fn assigns(code: &str) -> bool {
+    let mut quote = None;
+    let mut before = ' ';
+    let mut letters = code.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match quote {
+            Some(open) if letter == open && before != '\\' => quote = None,
+            None if matches!(letter, '"' | '\'') => quote = Some(letter),
+            None if letter == '='
+                && !matches!(before, '=' | '!' | '<' | '>')
+                && letters.peek() != Some(&'=') =>
+            {
+                return true;
+            }
+            Some(_) | None => {}
+        }
+        before = letter;
+    }
+    false
 }
 
 fn trimmed(source: &str, range: Range<usize>) -> Range<usize> {

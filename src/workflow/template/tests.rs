@@ -134,3 +134,13 @@ fn nothing_reads_as_nothing() {
     assert_eq!(prompt.unwrap(), "ab");
     assert_eq!(Template::new("{{ list }}").render(&context).unwrap(), "[null]");
 }
+
+#[test]
+fn a_text_may_be_one_expression_as_a_whole() {
+    let alone = |source: &str| Template::new(source).alone().map(|expr| expr.source);
+    assert_eq!(alone("{{ params.x }}").as_deref(), Some("params.x"));
+    assert_eq!(alone("{{- params.x | default(1) -}}").as_deref(), Some("params.x | default(1)"));
+    for source in ["a {{ b }}", "{{ a }}{{ b }}", "{{ secrets.A }}", "a", "{{ a }} b", "{{ }}"] {
+        assert_eq!(alone(source), None, "{source}");
+    }
+}

@@ -52,12 +52,15 @@ fn syntax(error: &ScanError, text: &str) -> Fault {
     let mark = *error.marker();
     let span = place(mark, mark);
     let line = text.lines().nth(mark.line().saturating_sub(1)).unwrap_or_default();
-    let indent = line.len() - line.trim_start().len();
-    let tab = line[..indent].chars().position(|c| c == '\t');
-    if let Some(tab) = tab {
-        let column = tab + 1;
+    // The parser may say so where the line before it ends.
+    let tab = [span.line, span.line + 1].into_iter().find_map(|at| {
+        let line = text.lines().nth(at.saturating_sub(1))?;
+        let indent = line.len() - line.trim_start().len();
+        Some((at, line[..indent].chars().position(|c| c == '\t')? + 1))
+    });
+    if let Some((line, column)) = tab {
         return Fault {
-            span: Span { column, end_line: span.line, end_column: column + 1, ..span },
+            span: Span { line, column, end_line: line, end_column: column + 1 },
             what: "a tab cannot indent".into(),
             hint: Some("use spaces".into()),
         };
@@ -66,8 +69,17 @@ fn syntax(error: &ScanError, text: &str) -> Fault {
         return too_deep(span);
     }
     let hint = (line.contains("{{") && !line.contains(['"', '\'']))
-        .then(|| "a value that starts with `{{` has to stand in quotes: \"{{ … }}\"".into());
+        .then(|| "a value that starts with `{{` has to stand in quotes: \"{{ … }}\"".into())
+        .or_else(|| colon(line));
     Fault { span, what: format!("this is no YAML: {}", error.info()), hint }
+}
+
+/// Where a colon in a value passes for the end of a key.
+fn colon(line: &str) -> Option<String> {
+    let (key, value) = line.trim_start().trim_start_matches("- ").split_once(": ")?;
+    let open =
+        value.contains(": ") && !value.starts_with(['"', '\'', '{', '[', '|', '>', '&', '*']);
+    open.then(|| format!("a value with a colon in it has to stand in quotes: {key}: \"{value}\""))
 }
 
 fn too_deep(span: Span) -> Fault {

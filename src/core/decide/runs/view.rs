@@ -56,11 +56,8 @@ impl State {
     fn run_in_list(&self, known: &KnownRun, now: Timestamp) -> RunView {
         let params = known.run.frozen().params.iter();
         let params = params.map(|(name, value)| (name.to_string(), value.clone())).collect();
-        let open_gates = self.runs.gates_of(known.row.id).into_iter();
-        let open_gates: Vec<GateCode> = open_gates
-            .filter_map(|gate| self.gates.get(&gate))
-            .map(|gate| gate.code.clone())
-            .collect();
+        let mut open_gates = Vec::new();
+        self.waits_for(known, &mut open_gates);
         RunView {
             row: known.row.clone(),
             name: known.row.name(),
@@ -72,6 +69,25 @@ impl State {
             outputs: known.run.outputs(),
             open_gates,
             report: report_lines(&known.run.report()),
+        }
+    }
+
+    /// Its own cards, and those of the sessions and runs that its steps wait for.
+    fn waits_for(&self, known: &KnownRun, codes: &mut Vec<GateCode>) {
+        let own = self.runs.gates_of(known.row.id).into_iter();
+        codes.extend(own.filter_map(|gate| Some(self.gates.get(&gate)?.code.clone())));
+        for work in known.at_work.values() {
+            match &work.with {
+                With::Session { session } => {
+                    codes.extend(self.open_gates_of(*session).map(|gate| gate.code.clone()));
+                }
+                With::Run { child } => {
+                    if let Some(child) = self.runs.get(*child) {
+                        self.waits_for(child, codes);
+                    }
+                }
+                With::Runner { .. } | With::Held { .. } | With::People => {}
+            }
         }
     }
 

@@ -16,7 +16,7 @@ use vigie_workflow::run::{Asks, Ended, Outcome, Spent};
 use super::{
     Keeper, output,
     pour::into_file,
-    process::{Program, Ran, Status, Takers},
+    process::{GRACE, Program, Ran, Status, Takers},
 };
 use crate::runner::{
     place::{ERR, OUT},
@@ -67,7 +67,8 @@ impl Keeper {
             Talk::Answered { .. } => None, // it goes on where it was
         };
         let program = claude.program.to_string_lossy().into_owned();
-        let program = Program { name: &program, args: &args, input, env: &env };
+        let grace = Some(GRACE);
+        let program = Program { name: &program, args: &args, input, env: &env, grace };
         let ran = self.run(program, takers, self.deadline);
         let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(self.judge(claude, before, ran, &said))
@@ -104,7 +105,7 @@ impl Keeper {
                     }));
                 }
                 Some(answer) => self.take_answer(claude, status, answer, &mut ended),
-                None => ended.outcome = output::failed(status, &self.folder.join(ERR)),
+                None => ended.outcome = self.failed(status),
             }
         }
         ended.spent = spent;

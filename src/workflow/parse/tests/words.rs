@@ -469,3 +469,31 @@ steps:
        hint: leave it out, and give what it would say in the prompt: `{{ steps.ID.text }}`
     ");
 }
+
+#[test]
+fn yaml_that_reads_otherwise_than_meant() {
+    let tab = told("name: tab\nsteps:\n  - id: a\n\tshell: \"true\"\n");
+    assert!(tab.starts_with("f:4:1: error: a tab cannot indent\n"), "{tab}");
+    let colon = told("name: colon\nsteps:\n  - id: a\n    approval:\n      ask: Deploy: really?\n");
+    let hint = "a value with a colon in it has to stand in quotes: ask: \"Deploy: really?\"";
+    assert!(colon.contains(hint), "{colon}");
+}
+
+#[test]
+fn one_equals_sign_compares_nothing() {
+    insta::assert_snapshot!(told("name: equals
+params: {x: {type: integer}}
+steps:
+  - id: a
+    if: params.x = 1
+    shell: \"true\"
+    env: {A: \"{{ 'y' if params.x = 1 else '='}}\", B: \"{{ params.x | default(value=1) }}\"}
+"), @r#"
+        f:5:9: error: unexpected input after expression; `==` compares
+         5 |     if: params.x = 1
+           |         ^^^^^^^^^^^^
+        f:7:18: error: unexpected `=`, expected end of variable block; `==` compares
+         7 |     env: {A: "{{ 'y' if params.x = 1 else '='}}", B: "{{ params.x | default(value=1) }}"}
+           |                  ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        "#);
+}

@@ -132,7 +132,7 @@ fn secrets_stand_by_name_and_only_where_they_may() {
         http("d", "https://{{ secrets.TOKEN }}@x/").with(|step| match &mut step.kind {
             Kind::Http(http) => {
                 http.body = Some(Body::Json(
-                    serde_json::json!({ "a": ["{{ secrets.TOKEN }}\"{{ 1 }}"], "n": 1 }),
+                    serde_json::json!({ "a": ["{{ secrets.TOKEN }}\"{{ 1 }}"], "k": "{{ [run.number] }}", "n": 1 }),
                 ));
             }
             other => panic!("{other:?}"),
@@ -146,7 +146,7 @@ fn secrets_stand_by_name_and_only_where_they_may() {
     let WorkKind::Http(http) = run.work("d").what else { panic!() };
     assert_eq!(http.url.to_string(), "https://{{ secrets.TOKEN }}@x/");
     let body = http.body.unwrap().open(|_| Some("t".into())).unwrap();
-    assert_eq!(body, r#"{"a":["t\"1"],"n":1}"#);
+    assert_eq!(body, r#"{"a":["t\"1"],"k":[1],"n":1}"#);
 }
 
 #[test]

@@ -202,6 +202,14 @@ fn rounds_stand_in_rounds() {
 }
 
 #[test]
+fn steps_are_listed_as_written_with_rounds_below_what_they_are_of() {
+    let inner = vec![shell("x"), shell("y")];
+    let run = Owner::of(vec![foreach("each", "[1, 2]", 2, inner), shell("after")]);
+    let listed: Vec<_> = run.run.steps().map(|(step, _)| step.to_string()).collect();
+    assert_eq!(listed, ["each", "each[0].x", "each[0].y", "each[1].x", "each[1].y", "after"]);
+}
+
+#[test]
 fn lists_that_are_none_or_too_long_fail_with_a_sentence() {
     let items = |items: &str| Owner::of(vec![foreach("each", items, 1, vec![shell("a")])]);
     assert_eq!(items("[]").is("each"), "done");
