@@ -79,6 +79,8 @@ pub(super) enum Talk {
 pub(super) struct Http {
     pub method: String,
     pub url: String,
+    /// The address as people may see it, where secrets stand in it.
+    pub sealed_url: Option<String>,
     pub headers: Vec<(String, String)>,
     pub body: Option<String>,
     pub json: bool,
