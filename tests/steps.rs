@@ -399,6 +399,38 @@ async fn what_changed_is_told_from_a_tree_that_is_dirty_already() {
 }
 
 #[tokio::test]
+async fn a_step_cannot_keep_git_from_seeing_what_it_changed() {
+    let yard = Yard::new().await;
+    yard.git(&["init", "-q"]);
+    for file in ["assumed", "skipped", "marked", "kept"] {
+        fs::write(yard.project().join(file), file).unwrap();
+    }
+    yard.git(&["add", "."]);
+    yard.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]);
+    yard.git(&["update-index", "--assume-unchanged", "marked", "kept"]);
+    let changed = async |script: &str| {
+        let mut work = shell(script);
+        work.measure = true;
+        done(yard.run(work).await).changed.unwrap()
+    };
+    assert_eq!(changed("git update-index --no-assume-unchanged kept").await, [""; 0]);
+    let script =
+        "git update-index --assume-unchanged assumed; git update-index --skip-worktree skipped
+                  for file in assumed skipped marked; do echo x > $file; done";
+    assert_eq!(changed(script).await, ["assumed", "marked", "skipped"]);
+    let script = "echo hidden >> .git/info/exclude; echo x > hidden";
+    assert_eq!(changed(script).await, [".git/info/exclude"]);
+    for setting in ["core.excludesFile /dev/null", "core.fileMode false", "filter.x.clean true"] {
+        assert_eq!(changed(&format!("git config {setting}")).await, [".git/config"], "{setting}");
+    }
+    assert_eq!(changed("git config user.name Ines; git config branch.a.remote b").await, [""; 0]);
+    let script = "echo x > kept; tree=$(git add kept; git write-tree); git reset -q
+                  git replace HEAD $(git -c user.name=a -c user.email=a@b commit-tree -m x $tree)
+                  git add kept";
+    assert_eq!(changed(script).await, ["kept"]);
+}
+
+#[tokio::test]
 async fn what_changed_is_told_without_a_repository_too() {
     let yard = Yard::new().await;
     fs::create_dir(yard.project().join("sub")).unwrap();

@@ -225,7 +225,7 @@ fn environment(
 }
 
 /// The project's folder, and where its repository keeps what is not in there (a worktree's).
-fn repository(project: &Path) -> Vec<PathBuf> {
+pub(super) fn repository(project: &Path) -> Vec<PathBuf> {
     let mut all = vec![project.to_owned()];
     let link = fs::read_to_string(project.join(".git")).unwrap_or_default();
     if let Some(elsewhere) = link.strip_prefix("gitdir:").map(str::trim) {
