@@ -36,7 +36,6 @@ pub(super) struct Task {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "a process has one")]
 pub(super) enum Kind {
     Shell { shell: Vec<String>, script: String },
     Claude(Claude),
