@@ -24,10 +24,10 @@ impl Work<'_> {
         step: &StepPath,
         attempt: u32,
         call: CallWork,
-        project: Option<String>,
+        project: Option<&str>,
         until: Option<Timestamp>,
     ) {
-        match self.making_of_call(run, step, attempt, call, project.as_deref()) {
+        match self.making_of_call(run, step, attempt, call, project) {
             Ok(making) => {
                 let child = self.make_run(making);
                 let work = AtWork { attempt, with: With::Run { child }, until };
