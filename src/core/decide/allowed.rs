@@ -51,7 +51,7 @@ impl Work<'_> {
             return Some(NotAllowed::Other);
         }
         let waits = gate.step().filter(|_| approval.not_starter)?;
-        let started = self.human_starter(waits.of_run).is_some_and(|starter| starter == *human);
+        let started = self.is_starter(waits.of_run, human);
         started.then(|| NotAllowed::Starter { run: waits.run_name.clone() })
     }
 }

@@ -42,6 +42,7 @@ fn row(number: u64, life: RunLife) -> RunRow {
         made: now(),
         life,
         shown: Vec::new(),
+        retried_by: Vec::new(),
     }
 }
 

@@ -133,6 +133,7 @@ impl Work<'_> {
             made: self.now,
             life,
             shown: Vec::new(),
+            retried_by: Vec::new(),
         };
         let by = match &row.starter {
             Starter::Cron { .. } | Starter::Webhook => String::new(),
