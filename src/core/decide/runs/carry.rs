@@ -247,7 +247,7 @@ impl Work<'_> {
             }
             WorkKind::Approval(approval) => self.ask_approval(run, &step, attempt, approval),
             WorkKind::Call(call) => {
-                self.call_workflow(run, &step, attempt, call, work.project, until);
+                self.call_workflow(run, &step, attempt, call, work.project.as_deref(), until);
             }
         }
     }
