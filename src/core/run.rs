@@ -39,6 +39,9 @@ pub struct RunRow {
     pub life: RunLife,
     /// The messages that show its progress.
     pub shown: Vec<Shown>,
+    /// People who made it go on after it was over, each once: whoever did started it as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retried_by: Vec<HumanId>,
 }
 
 impl RunRow {

@@ -13,6 +13,28 @@ use crate::{
 /// which Linux takes 128 KiB.
 pub const LONGEST_VALUE: usize = 64 * 1024;
 
+/// Lists and maps that stand in one another in a value, at the most, as in a file: what is read back
+/// after a start of the daemon has this and the log around it.
+pub const DEEPEST_VALUE: usize = 64;
+
+/// Whether more than `most` lists and maps stand in one another there.
+pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
+    let inner = |value: &Value| match most.checked_sub(1) {
+        Some(left) => is_deeper_than(left, value),
+        None => true,
+    };
+    match value {
+        Value::Array(items) => most == 0 || items.iter().any(inner),
+        Value::Object(map) => most == 0 || map.values().any(inner),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// What is said of one that is.
+pub(crate) fn too_deep(what: &str) -> String {
+    format!("more than {DEEPEST_VALUE} lists and maps stand in one another in {what}")
+}
+
 /// A value as somebody gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Given {
@@ -113,6 +135,9 @@ pub(crate) fn from_text(kind: ParamKind, text: &str) -> Result<Value, String> {
 
 /// Whether a value is one that the param takes.
 pub(crate) fn fits(param: &Param, value: &Value) -> Result<(), String> {
+    if is_deeper_than(DEEPEST_VALUE, value) {
+        return Err(too_deep("it"));
+    }
     let shown = || {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         crate::yaml::shortened(&text)
@@ -195,6 +220,14 @@ steps:
             start(&[("count", "3"), ("ratio", "2"), ("dry", "yes"), ("extra", "null")]).unwrap(),
             r#"{"count":3,"dry":true,"extra":null,"ratio":2,"target":"staging","version":"1.10"}"#
         );
+    }
+
+    #[test]
+    fn values_are_no_deeper_than_can_be_read_back() {
+        let deep = |lists: usize| format!("{}{}", "[".repeat(lists), "]".repeat(lists));
+        start(&[("count", "3"), ("extra", &deep(DEEPEST_VALUE))]).unwrap();
+        let wrong = start(&[("count", "3"), ("extra", &deep(DEEPEST_VALUE + 1))]).unwrap_err();
+        assert_eq!(wrong, "`extra`: more than 64 lists and maps stand in one another in it");
     }
 
     #[test]

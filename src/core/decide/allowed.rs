@@ -63,7 +63,7 @@ impl Work<'_> {
     }
 
     fn is_its_starter(&self, approval: &ApprovalWork, run: RunId, human: &HumanId) -> bool {
-        approval.not_starter && self.human_starter(run).is_some_and(|starter| starter == *human)
+        approval.not_starter && self.is_starter(run, human)
     }
 
     fn not_allowed(&self, gate: &Gate, human: &HumanId) -> Option<NotAllowed> {

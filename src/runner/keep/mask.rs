@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn every_spelling_is_masked() {
         let url = in_address(SECRET, "-_.~");
-        let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         let spellings = [
             SECRET.to_owned(),
             url.clone(),

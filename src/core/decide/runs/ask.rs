@@ -11,6 +11,7 @@ use super::PATIENCE;
 use crate::{
     agent::{Asked, Choice, Decision, Question},
     bridge::Fact,
+    caller::Principal,
     decide::{Work, card, given::field_title},
     gate::{Answer, Gate, GateState, StepWaits, Waits},
     id::{HumanId, RunId},
@@ -260,12 +261,19 @@ impl Work<'_> {
         self.tell_run(run, step, attempt, Told::Ended(ended));
     }
 
-    /// The person who started that run, or the one that called it.
-    pub(in crate::decide) fn human_starter(&self, run: RunId) -> Option<HumanId> {
-        match &self.root_run(run)?.starter {
-            Starter::Human { human, .. } => Some(human.clone()),
-            Starter::Agent { .. } | Starter::Cron { .. } | Starter::Webhook | Starter::Run => None,
-        }
+    /// Whether that person started the run, or the one that called it: at the desk, with a token they
+    /// made, or by trying it again. Who started the session of an agent is not kept.
+    pub(in crate::decide) fn is_starter(&self, run: RunId, human: &HumanId) -> bool {
+        let Some(row) = self.root_run(run) else { return false };
+        let started = match &row.starter {
+            Starter::Human { human, .. } => Some(human),
+            Starter::Agent { principal, .. } => match self.root_of(principal) {
+                Principal::Client { token } => self.state.tokens.get(&token).map(|token| &token.by),
+                Principal::Session { .. } => None,
+            },
+            Starter::Cron { .. } | Starter::Webhook | Starter::Run => None,
+        };
+        started == Some(human) || row.retried_by.contains(human)
     }
 
     /// What the card shows of the form and of those who said yes.

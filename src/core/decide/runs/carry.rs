@@ -282,6 +282,7 @@ impl Work<'_> {
             let (other, own) = (&session.project, &project.name);
             return Err(format!("{name} works in {other}, and this step in {own}"));
         }
+        self.reaches(run, session)?;
         Ok(Project { path: session.cwd.clone(), ..project })
     }
 

@@ -112,6 +112,9 @@ impl Work<'_> {
         row.began = (life == RunLife::Running).then_some(self.now);
         row.life = life;
         row.shown = Vec::new();
+        if let Some(human) = about.human.as_ref().filter(|human| !row.retried_by.contains(human)) {
+            row.retried_by.push(human.clone());
+        }
         self.put(Row::Run(row));
         self.journal(
             "run_retried",

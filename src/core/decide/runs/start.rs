@@ -134,6 +134,7 @@ impl Work<'_> {
             began: (life == RunLife::Running).then_some(self.now),
             life,
             shown: Vec::new(),
+            retried_by: Vec::new(),
         };
         let by = match &row.starter {
             Starter::Cron { .. } | Starter::Webhook => String::new(),

@@ -10,16 +10,19 @@ use vigie_workflow::{
 use crate::{
     Timestamp,
     agent::{OrderKind, PromptForm, RefusedPrompt},
-    caller::{Isolated, Principal},
+    caller::{Host, Isolated, Principal},
     command::Refusal,
     decide::{About, Work, requests::LONGEST_LINE, show, start::Beginning},
     id::{PromptId, RunId, SessionId},
     prompt::{OfStep, Prompt, PromptState},
     run::{AtWork, Starter, With},
-    session::{OfRun, Role, Spawn, Stirred, TurnOfStep},
+    session::{Amount, OfRun, Role, Spawn, Stirred, TurnOfStep},
     state::Row,
     text,
 };
+
+/// A run waits for its sessions, so how busy the machine is does not fail its steps.
+const ANY_HOST: Host = Host { load_permille: 0, free_mib: u64::MAX };
 
 /// How a turn came to its end, for the step it was for.
 pub(in crate::decide) enum TurnEnd<'t> {
@@ -74,6 +77,7 @@ impl Work<'_> {
         let id = match named {
             Some(session) if session.life.is_live() => {
                 self.stays(run, &session.project)?;
+                self.reaches(run, &session)?;
                 self.takes_words(&session.agent)?;
                 let queued = self.state.line_of(session.id).count();
                 if queued >= LONGEST_LINE {
@@ -120,15 +124,12 @@ impl Work<'_> {
         let run_name = self.state.runs.get(run).map(|known| known.row.name()).unwrap_or_default();
         let words = show::last_words(&text::mask(&for_people(&turn.prompt)).text);
         let title = format!("{run_name}: {words}");
-        let beginning = Beginning {
-            name,
-            title,
-            project,
-            agent,
-            role: Role::Worker,
-            spawn,
-            isolated: Isolated::No,
+        let isolated = match &spawn {
+            Some(spawn) => self.isolation_of(&spawn.by, Isolated::No),
+            None => Isolated::No,
         };
+        let role = Role::Worker;
+        let beginning = Beginning { name, title, project, agent, role, spawn, isolated };
         let id = self.begin(beginning, None);
         self.change(id, |session| session.of_run = Some(OfRun { run, name: run_name }));
         Ok(id)
@@ -139,13 +140,12 @@ impl Work<'_> {
         let starter = self.root_run(run).map(|row| row.starter.clone());
         let Some(Starter::Agent { principal, depth }) = starter else { return Ok(None) };
         let bounds = &self.state.rules.bounds;
+        // It may have been deeper then than it is now.
         if depth >= bounds.depth {
             return Err(format!("depth: {depth} of {}", bounds.depth));
         }
-        let live = self.state.live().count();
-        if live >= bounds.live as usize {
-            return Err(format!("live sessions altogether: {live} of {}", bounds.live));
-        }
+        let wanted = Amount { micro_usd: bounds.start_micro_usd, tokens: bounds.start_tokens };
+        self.admit(&principal, wanted, ANY_HOST).map_err(|refusal| refusal.to_string())?;
         Ok(Some(Spawn {
             root: self.root_of(&principal),
             by: principal,

@@ -357,6 +357,22 @@ steps:
 }
 
 #[test]
+fn an_approval_that_nobody_need_give_is_warned_of() {
+    let text = r"name: w
+steps:
+  - {id: a, approval: {ask: Go?, not_starter: true, timeout: 1h, on_timeout: approve}}
+";
+    let (workflow, problems) = check(text.as_bytes());
+    assert!(workflow.is_some());
+    insta::assert_snapshot!(problems.render("w.yaml", text), @r"
+        w.yaml:3:66: warning: once `timeout` is over it is approved by nobody, and `not_starter` asks for somebody
+         3 |   - {id: a, approval: {ask: Go?, not_starter: true, timeout: 1h, on_timeout: approve}}
+           |                                                                  ^^^^^^^^^^
+           hint: `on_timeout: deny` waits for somebody else
+        ");
+}
+
+#[test]
 fn where_nothing_is_filled_in_it_is_said() {
     insta::assert_snapshot!(told(r#"name: t
 title: "Deploy {{ params.x }}"
