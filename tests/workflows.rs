@@ -274,7 +274,7 @@ async fn whoever_follows_a_run_learns_how_it_ends() {
     assert!(exit == 2 && said.contains("cancelled"), "{exit} {said}");
 }
 
-const PRINTS: &str = r#"
+const PRINTS: &str = r"
 steps:
   - id: prints
     shell: |
@@ -282,7 +282,7 @@ steps:
       while ! test -e go; do sleep 0.05; done
       echo two
   - {id: more, needs: [prints], shell: echo three}
-"#;
+";
 
 #[tokio::test]
 async fn what_steps_print_is_followed() {
