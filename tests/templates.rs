@@ -40,7 +40,8 @@ impl Yard {
         home.configure(&format!(
             "{agent}args = [\"--allowedTools\", \"Bash\"]\n\n\
              [bounds]\nmax_load = 1000.0\nmin_free_memory = \"1 MiB\"\n\n\
-             [[project]]\nname = \"crane\"\npath = {crane:?}\nagent = \"cc\"\n"
+             [[project]]\nname = \"crane\"\npath = \"{}\"\nagent = \"cc\"\n",
+            crane.display()
         ));
         claude::trust(&home, &[home.project(), crane]);
         home.up().await;
