@@ -68,6 +68,23 @@ async fn json_is_read_and_demanded() {
 }
 
 #[tokio::test]
+async fn json_that_could_not_be_read_again_is_a_failure() {
+    let yard = Yard::new().await;
+    let mut work = shell("python3 -c 'print(\"[\" * 100 + \"]\" * 100)'");
+    work.output = OutputForm::Json;
+    let words = "JSON of more than 64 levels; make it flatter";
+    assert_eq!(failed(yard.run(work).await), format!("what it printed is {words}"));
+    let deep = javascript("let a = []; for (let n = 0; n < 122; n++) a = [a]; return a");
+    assert_eq!(failed(yard.run(deep).await), format!("what it returned is {words}"));
+    // Whatever left it there: it ended, and nothing is begun again.
+    let order = yard.order(shell("true"));
+    fs::write(yard.make_folder(&order).join("ended.json"), "{\"ended\":").unwrap();
+    yard.runner.carry_out(adopted(order));
+    let why = failed(yard.ended().await);
+    assert!(why.starts_with("its result does not read: "), "{why}");
+}
+
+#[tokio::test]
 async fn the_environment_is_small_and_its_own() {
     let yard = Yard::new().await;
     let mut work = shell("env");
@@ -80,6 +97,10 @@ async fn the_environment_is_small_and_its_own() {
     assert!(env.contains("VIGIE_KEY=key-of-the-step"), "{env}");
     assert!(env.contains("VIGIE_ATTEMPT=1\n") && names.contains(&"VIGIE_RUN"), "{env}");
     assert!(names.iter().all(|name| !name.starts_with("CARGO_PKG")), "{env}");
+    let mut work = shell("true");
+    work.env = vec![("TARGET".into(), Sealed::plain("a\0b"))];
+    let why = failed(yard.run(work).await);
+    assert!(why.starts_with("the variable `TARGET` of its environment holds a NUL"), "{why}");
     // No signal is held back because its process holds some back.
     let signals = text(yard.run(shell("exec grep SigBlk /proc/self/status")).await);
     assert_eq!(signals, "SigBlk:\t0000000000000000");
@@ -399,6 +420,38 @@ async fn what_changed_is_told_from_a_tree_that_is_dirty_already() {
 }
 
 #[tokio::test]
+async fn a_step_cannot_keep_git_from_seeing_what_it_changed() {
+    let yard = Yard::new().await;
+    yard.git(&["init", "-q"]);
+    for file in ["assumed", "skipped", "marked", "kept"] {
+        fs::write(yard.project().join(file), file).unwrap();
+    }
+    yard.git(&["add", "."]);
+    yard.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]);
+    yard.git(&["update-index", "--assume-unchanged", "marked", "kept"]);
+    let changed = async |script: &str| {
+        let mut work = shell(script);
+        work.measure = true;
+        done(yard.run(work).await).changed.unwrap()
+    };
+    assert_eq!(changed("git update-index --no-assume-unchanged kept").await, [""; 0]);
+    let script =
+        "git update-index --assume-unchanged assumed; git update-index --skip-worktree skipped
+                  for file in assumed skipped marked; do echo x > $file; done";
+    assert_eq!(changed(script).await, ["assumed", "marked", "skipped"]);
+    let script = "echo hidden >> .git/info/exclude; echo x > hidden";
+    assert_eq!(changed(script).await, [".git/info/exclude"]);
+    for setting in ["core.excludesFile /dev/null", "core.fileMode false", "filter.x.clean true"] {
+        assert_eq!(changed(&format!("git config {setting}")).await, [".git/config"], "{setting}");
+    }
+    assert_eq!(changed("git config user.name Ines; git config branch.a.remote b").await, [""; 0]);
+    let script = "echo x > kept; tree=$(git add kept; git write-tree); git reset -q
+                  git replace HEAD $(git -c user.name=a -c user.email=a@b commit-tree -m x $tree)
+                  git add kept";
+    assert_eq!(changed(script).await, ["kept"]);
+}
+
+#[tokio::test]
 async fn what_changed_is_told_without_a_repository_too() {
     let yard = Yard::new().await;
     fs::create_dir(yard.project().join("sub")).unwrap();
@@ -460,6 +513,7 @@ async fn many_steps_leave_nothing_behind() {
 async fn server() -> String {
     use axum::{
         Router,
+        extract::Path,
         http::{HeaderMap, Method, StatusCode, Uri},
         response::Redirect,
         routing::any,
@@ -478,6 +532,12 @@ async fn server() -> String {
         .route("/big", any(async || "x".repeat(11 << 20)))
         .route("/loop", any(async || Redirect::to("/loop")))
         .route("/once", any(async || Redirect::to("/echo")))
+        .route(
+            "/away/{port}",
+            any(async |Path(port): Path<u16>| {
+                Redirect::temporary(&format!("http://127.0.0.1:{port}/echo"))
+            }),
+        )
         .route("/hang", any(async || std::future::pending::<String>().await));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -561,6 +621,52 @@ async fn a_request_fails_by_what_came_back() {
     let (mut work, _) = request("GET", format!("{server}/hang"));
     work.timeout = Some(Duration::from_millis(200));
     assert_eq!(yard.run(work).await.outcome, Outcome::TimedOut);
+}
+
+#[tokio::test]
+async fn what_is_for_one_server_is_sent_to_no_other() {
+    let yard = Yard::new().await;
+    let (first, other) = (server().await, server().await);
+    let port = |server: &str| server.rsplit(':').next().unwrap().to_owned();
+    let (mut work, http) = request("POST", format!("{first}/away/{}", port(&first)));
+    http(&mut work).body = Some(Sealed::plain("open"));
+    assert_eq!(done(yard.run(work).await).output.json.unwrap()["body"], "open");
+    for method in ["POST", "GET"] {
+        let (mut work, http) = request(method, format!("{first}/away/{}", port(&other)));
+        http(&mut work).body = Some(Sealed::plain("open"));
+        let why = failed(yard.run(work).await);
+        assert!(why.starts_with("it was sent on to another server"), "{why}");
+    }
+    let (work, _) = request("GET", format!("{first}/away/{}", port(&other)));
+    done(yard.run(work).await);
+}
+
+#[tokio::test]
+async fn a_secret_fits_into_json_and_shows_in_no_address() {
+    const VALUE: &str = r#"S3cr"et\|[Quay]^'"#;
+    let yard = Yard::with_secret(VALUE).await;
+    let secret = || Piece::Secret("TOKEN".parse().unwrap());
+    let text = |text: &str| Piece::Text(text.into());
+    let server = server().await;
+    let (mut work, http) = request("POST", format!("{server}/echo"));
+    http(&mut work).body = Some(Sealed(vec![text("{\"a\":\""), secret(), text("\"}")]));
+    http(&mut work).json = true;
+    let came = done(yard.run(work).await).output.json.unwrap();
+    assert_eq!(came["body"], r#"{"a":"***"}"#);
+    let path = vec![text(&format!("{server}/none/")), secret(), text("/b?c")];
+    let (mut work, http) = request("GET", String::new());
+    http(&mut work).url = Sealed(path);
+    assert_eq!(
+        failed(yard.run(work).await),
+        format!("GET {server}/none/{{{{ secrets.TOKEN }}}}/b answered 404")
+    );
+    let yard = Yard::with_secret("Quay-Nowhere.invalid").await;
+    for (before, after) in [("http://", "/"), ("", "://a/")] {
+        let (mut work, http) = request("GET", String::new());
+        http(&mut work).url = Sealed(vec![text(before), secret(), text(after)]);
+        let why = failed(yard.run(work).await);
+        assert!(!why.to_lowercase().contains("nowhere"), "{why}");
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ mod support {
     pub(crate) mod runs;
 }
 
-use scripted_model::Model;
+use scripted_model::{Model, Used};
 use serde_json::{Value, json};
 use std::{fs, path::PathBuf};
 use support::{
@@ -40,7 +40,8 @@ impl Yard {
         home.configure(&format!(
             "{agent}args = [\"--allowedTools\", \"Bash\"]\n\n\
              [bounds]\nmax_load = 1000.0\nmin_free_memory = \"1 MiB\"\n\n\
-             [[project]]\nname = \"crane\"\npath = {crane:?}\nagent = \"cc\"\n"
+             [[project]]\nname = \"crane\"\npath = \"{}\"\nagent = \"cc\"\n",
+            crane.display()
         ));
         claude::trust(&home, &[home.project(), crane]);
         home.up().await;
@@ -116,11 +117,22 @@ async fn a_quick_change_goes_around_again_until_a_person_is_content() {
     assert_eq!(step(&over, "change")["attempt"], 2);
     assert_eq!(yard.parser(), "empty is nothing\n");
 
-    // What its agents came to is what the service counted.
+    // What its agents came to is what the service counted, the last turn of the session with it.
     let (inline, delegated) =
         (yard.model.used("From the workflow run"), yard.model.used("and only that?"));
-    eprintln!("{:#} {inline:?} {delegated:?}", over["report"]);
-    eprintln!("{} {} {}", over["input_tokens"], over["output_tokens"], over["micro_usd"]);
+    let tokens = |used: Used| used.input_tokens + used.output_tokens;
+    let counted = |shown: &Value| {
+        shown["input_tokens"] == inline.input_tokens + delegated.input_tokens
+            && shown["output_tokens"] == inline.output_tokens + delegated.output_tokens
+    };
+    let over = yard.home.run_becomes(&run, &format!("{inline:?}, {delegated:?}"), counted).await;
+    let report = plain(&over["report"]);
+    for (what, used) in [("delegated", delegated), ("inline", inline)] {
+        let line = format!("{what}: 1 step in 2 turns");
+        assert!(report.contains(&line), "{report}");
+        assert!(report.contains(&format!("{} tokens", tokens(used))), "{used:?}: {report}");
+    }
+    assert!(over["micro_usd"].as_u64().unwrap() > 0);
 }
 
 fn finding(severity: &str, place: &str, what: &str) -> Value {

@@ -24,8 +24,10 @@ fn words(out: &Out, gates: &[GateShape]) -> String {
 fn card(out: &Out, gate: &GateShape) -> String {
     let title = format!("{}  {} {}", gate.code, gate.session, plain::line(&gate.title));
     let mut lines = vec![format!("{}  {}", out.ink(Ink::Wait, &title), out.when(gate.opened))];
-    // A question's text and options stand below, with what is answered so far.
-    if gate.questions.is_empty() {
+    // A question's text and options stand below, with what is answered so far; those of an approval
+    // stand in its content, beside what is to be approved.
+    let is_approval = gate.kind == "approval";
+    if gate.questions.is_empty() || is_approval {
         lines.extend(indented(&gate.content));
     }
     lines.extend(gate.diff.iter().flat_map(|diff| indented(diff)));
@@ -34,7 +36,15 @@ fn card(out: &Out, gate: &GateShape) -> String {
     let fact =
         |label: &str, value: &str| format!("  {}: {}", plain::line(label), plain::line(value));
     lines.extend(gate.facts.iter().map(|each| fact(&each.label, &each.value)));
-    lines.extend(gate.questions.iter().flat_map(question));
+    if is_approval {
+        lines.extend(
+            gate.questions
+                .iter()
+                .filter_map(|field| Some(fact(&field.text, field.picked.as_deref()?))),
+        );
+    } else {
+        lines.extend(gate.questions.iter().flat_map(question));
+    }
     lines.push(format!("  {}", how(out, gate)));
     lines.join("\n")
 }
@@ -64,6 +74,13 @@ fn how(out: &Out, gate: &GateShape) -> String {
             format!("vigie answer {code} NUMBER or your own words, until {until}")
         }
         ("open", "approval") => {
+            if let Some(field) = gate.questions.iter().find(|field| field.picked.is_none()) {
+                let with = if field.options.is_empty() { "your own words" } else { "NUMBER" };
+                let title = plain::line(&field.text);
+                return format!(
+                    "vigie answer {code} {with} (for: {title}), then vigie answer {code} approve, until {until}; or: deny [REASON]"
+                );
+            }
             format!("vigie answer {code} approve, deny [REASON] or back WORDS, until {until}")
         }
         ("open", _) => {

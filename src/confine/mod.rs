@@ -21,7 +21,7 @@ pub use door::{Door, EnterError, Starter};
 pub use probe::probe;
 pub use protection::{Lacking, Protection};
 pub(crate) use wrapper::OURSELVES;
-pub use wrapper::{ConfineArgs, Task, main};
+pub use wrapper::{ConfineArgs, Task, carried, main};
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

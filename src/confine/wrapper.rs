@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::{
     convert::Infallible,
     env,
+    ffi::OsStr,
     io::{self, Read as _, Write as _},
-    os::unix::{net::UnixStream, process::CommandExt as _},
+    os::unix::{ffi::OsStrExt as _, net::UnixStream, process::CommandExt as _},
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
@@ -50,6 +51,15 @@ pub fn main(args: &ConfineArgs) -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         },
     }
+}
+
+/// Before the name of a variable that is the program's and none of ours: `LD_PRELOAD` and its like must
+/// not mean anything to the process that is about to confine itself.
+const CARRIED: &str = "VIGIE_CARRIES_";
+
+/// How a variable of the program's is called on its way to it, through [`Task::arguments`].
+pub fn carried(name: &str) -> String {
+    format!("{CARRIED}{name}")
 }
 
 /// What a confined process becomes.
@@ -108,7 +118,13 @@ fn become_it(task: &[u8]) -> Result<Infallible, String> {
     // Through the mounts that are there now: the old folder leads around them.
     env::set_current_dir(&task.cwd)
         .map_err(|error| format!("{} is not there for it: {error}", task.cwd.display()))?;
-    Err(Command::new(&task.program).args(&task.args).exec().to_string())
+    let mut program = Command::new(&task.program);
+    for (name, value) in env::vars_os() {
+        if let Some(own) = name.as_bytes().strip_prefix(CARRIED.as_bytes()) {
+            program.env_remove(&name).env(OsStr::from_bytes(own), value);
+        }
+    }
+    Err(program.args(&task.args).exec().to_string())
 }
 
 /// Confines this process, for good.

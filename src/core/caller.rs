@@ -640,6 +640,9 @@ pub enum AgentRefusal {
     NotYours { name: SessionName, verb: &'static str },
     #[error("{name} is not yours to cancel")]
     NotYourRun { name: String },
+    /// A file that an agent may have written.
+    #[error("`{workflow}` stands in a file of {project}'s own, and agents do not start those")]
+    NotTrusted { workflow: String, project: String },
     #[error("{0}")]
     Mail(#[from] crate::mail::NotSent),
     #[error("there is no ticket {0} of yours")]
@@ -687,6 +690,9 @@ impl AgentRefusal {
             )),
             Self::NotYours { .. } => Some("You may stop what you started, and what that started. Ask its session with send_message, or the person with ask_human.".into()),
             Self::NotYourRun { .. } => Some("You may cancel runs that you started, or that what you started did. Ask the person with ask_human.".into()),
+            Self::NotTrusted { project, .. } => Some(format!(
+                "A person starts it, or trusts the files of {project} with `triggers` under [workflows] in the configuration. Ask with ask_human."
+            )),
             Self::Mail(not_sent) => not_sent.hint(),
             Self::NoTicket(_) => Some("A ticket belongs to whoever got it.".into()),
             Self::OnlySessions(_) => Some("You are with a person already: ask them there.".into()),

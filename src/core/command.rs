@@ -199,6 +199,10 @@ pub struct IdentityView {
     pub since: Option<Timestamp>,
 }
 
+fn mistakes_of(count: usize) -> String {
+    if count == 1 { "a mistake".into() } else { format!("{count} mistakes") }
+}
+
 /// Why something was not done. The words are for a person; [`Refusal::hint`] says what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -236,7 +240,7 @@ pub enum Refusal {
     NoToken { name: String, known: Vec<String> },
     #[error("no workflow is called `{name}`")]
     NoWorkflow { name: String, known: Vec<String>, near: Vec<String> },
-    #[error("the workflow {name} has {errors} {} and does not run", if *errors == 1 { "mistake" } else { "mistakes" })]
+    #[error("the workflow {name} has {} and does not run", mistakes_of(*errors))]
     BadWorkflow { name: String, errors: usize },
     /// One sentence a mistake.
     #[error("{}", mistakes.join("; "))]
@@ -266,7 +270,11 @@ impl Refusal {
     /// What happened and what to do next, in one go.
     pub fn sentence(&self) -> String {
         match self.hint() {
-            Some(hint) => format!("{}. {hint}", self.to_string().trim_end_matches('.')),
+            Some(hint) => {
+                let words = self.to_string();
+                let end = if words.ends_with(['.', '?', '!']) { "" } else { "." };
+                format!("{words}{end} {hint}")
+            }
             None => self.to_string(),
         }
     }
@@ -284,6 +292,11 @@ impl Refusal {
                 }
                 words.replace_range(at..at + "`vigie ".len(), "/");
             }
+        }
+        // A name is written as it is.
+        let first = words.split_whitespace().next().unwrap_or_default();
+        if first.contains(|letter: char| letter == '-' || letter.is_ascii_digit()) {
+            return words;
         }
         let mut letters = words.chars();
         let first = letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();

@@ -33,9 +33,15 @@ pub struct RunRow {
     pub parent: Option<RunParent>,
     pub project: Option<ProjectName>,
     pub made: Timestamp,
+    /// When it last began to work: not while it waited for its turn, and anew at each retry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
     pub life: RunLife,
     /// The messages that show its progress.
     pub shown: Vec<Shown>,
+    /// People who made it go on after it was over, each once: whoever did started it as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retried_by: Vec<HumanId>,
 }
 
 impl RunRow {
@@ -97,6 +103,13 @@ pub enum RunLife {
         why: String,
         at: Timestamp,
     },
+}
+
+impl RunRow {
+    /// Since when it works, or waits where it never did.
+    pub fn since(&self) -> Timestamp {
+        self.began.unwrap_or(self.made)
+    }
 }
 
 impl RunLife {
@@ -296,7 +309,8 @@ pub struct WorkflowView {
     pub timezone: String,
     /// It does not run, for this many mistakes.
     pub errors: usize,
-    /// What its last runs cost, in millionths of a dollar: least, median, most. `None`: no run yet.
+    /// What its last runs cost, in millionths of a dollar: least, median, most. `None`: no run yet that cost
+    /// anything.
     pub cost: Option<[u64; 3]>,
     /// Whether its webhook and schedule count.
     pub triggers: bool,

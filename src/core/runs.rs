@@ -80,7 +80,14 @@ pub struct RunForm {
     /// What can be chosen before a workflow is; empty afterwards.
     pub offered: Vec<String>,
     pub workflow: String,
+    pub project: Option<String>,
     pub given: BTreeMap<String, crate::run::Given>,
+    /// What was asked, in its order.
+    pub asked: Vec<String>,
+    /// What is asked once more, though there is a value for it.
+    pub changes: Option<String>,
+    /// When it asked last.
+    pub at: Timestamp,
     pub shown: Option<Shown>,
 }
 

@@ -63,6 +63,10 @@ pub struct Session {
     /// The run of a workflow that started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_run: Option<OfRun>,
+    /// The step whose turn was the last, and what was spent by its end: what comes to light until the
+    /// next turn is that step's as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<Box<TurnOfStep>>,
 }
 
 /// A run of a workflow, as those it started know it.

@@ -212,7 +212,8 @@ impl Attempt {
             Ok(Left::Asks(asks)) => Told::Asks(asks),
             Err(error) => {
                 warn!(run = %self.run, step = %self.step, reason = %error, "how a step ended does not read");
-                Told::Gone
+                // It did end: begun again it would leave the same.
+                failed(format!("its result does not read: {error}"))
             }
         }
     }

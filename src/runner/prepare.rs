@@ -85,10 +85,11 @@ pub(super) async fn task(
     let (work, config) = (&order.work, &*ground.config);
     let (project, cwd) = folders(&order.folder, &work.cwd)?;
     let values = secrets::open(&config.secrets, &order.workflow, &named(work)).await?;
-    let open = |sealed: &Sealed| {
-        let opened = sealed.open(|name| values.get(name).cloned());
+    let open_as = |sealed: &Sealed, spell: fn(&str) -> String| {
+        let opened = sealed.open(|name| values.get(name).map(|value| spell(value)));
         opened.map_err(|name| format!("the secret `{name}` is not known"))
     };
+    let open = |sealed: &Sealed| open_as(sealed, str::to_owned);
     let agent = agent(config, order)?;
     let read_only = match &work.what {
         WorkKind::Shell(shell) => shell.read_only,
@@ -104,7 +105,13 @@ pub(super) async fn task(
     }
     let mut env = environment(config, agent, work, confinement.as_ref());
     for (name, value) in &work.env {
-        env.insert(name.clone(), open(value)?);
+        let value = open(value)?;
+        if value.contains('\0') {
+            return Err(format!(
+                "the variable `{name}` of its environment holds a NUL character, which no program can be given"
+            ));
+        }
+        env.insert(name.clone(), value);
     }
     env.insert("PWD".into(), cwd.to_string_lossy().into_owned());
     env.extend(marks(order.run, &order.step, order.attempt));
@@ -112,7 +119,7 @@ pub(super) async fn task(
     let what = match &work.what {
         WorkKind::Shell(it) => Kind::Shell { shell: it.shell.clone(), script: it.script.clone() },
         WorkKind::Claude(it) => Kind::Claude(claude(it, agent, order, talk)),
-        WorkKind::Http(it) => Kind::Http(http(it, open)?),
+        WorkKind::Http(it) => Kind::Http(http(it, open_as)?),
         WorkKind::Javascript(it) => Kind::Javascript {
             code: it.code.clone(),
             input: serde_json::to_value(&it.input).map_err(|error| error.to_string())?,
@@ -218,7 +225,7 @@ fn environment(
 }
 
 /// The project's folder, and where its repository keeps what is not in there (a worktree's).
-fn repository(project: &Path) -> Vec<PathBuf> {
+pub(super) fn repository(project: &Path) -> Vec<PathBuf> {
     let mut all = vec![project.to_owned()];
     let link = fs::read_to_string(project.join(".git")).unwrap_or_default();
     if let Some(elsewhere) = link.strip_prefix("gitdir:").map(str::trim) {
@@ -259,18 +266,43 @@ fn conversation(order: &StepOrder) -> String {
     [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
-fn http(work: &HttpWork, open: impl Fn(&Sealed) -> Result<String, String>) -> Result<Http, String> {
+fn http(
+    work: &HttpWork,
+    open_as: impl Fn(&Sealed, fn(&str) -> String) -> Result<String, String>,
+) -> Result<Http, String> {
+    let open = |sealed: &Sealed| open_as(sealed, str::to_owned);
+    // In JSON a secret stands within a string.
+    let spell = if work.json { in_json } else { str::to_owned };
     let headers = work.headers.iter().map(|(name, value)| Ok((name.clone(), open(value)?)));
     Ok(Http {
         method: work.method.clone(),
         url: open(&work.url)?,
+        sealed_url: sealed_url(&work.url),
         headers: headers.collect::<Result<_, String>>()?,
-        body: work.body.as_ref().map(open).transpose()?,
+        body: work.body.as_ref().map(|body| open_as(body, spell)).transpose()?,
         json: work.json,
         expect: work.expect.clone(),
         allow_private: work.allow_private,
         redirects: work.redirects,
     })
+}
+
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// An address with names of secrets in it, without its user and its query.
+fn sealed_url(url: &Sealed) -> Option<String> {
+    if !url.0.iter().any(|piece| matches!(piece, Piece::Secret(_))) {
+        return None;
+    }
+    let text = url.to_string();
+    let text = text.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = text.split_once("//") else { return Some(text.to_owned()) };
+    let (server, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = server.rsplit('@').next().unwrap_or_default();
+    Some(format!("{scheme}//{host}{path}"))
 }
 
 #[cfg(test)]
@@ -301,6 +333,22 @@ mod tests {
         ] {
             assert!(cwd(bad).unwrap_err().contains(why), "{bad}: {:?}", cwd(bad));
         }
+    }
+
+    #[test]
+    fn an_address_is_shown_by_the_names_of_its_secrets() {
+        let secret = || Piece::Secret("TOKEN".parse().unwrap());
+        let text = |text: &str| Piece::Text(text.into());
+        let shown = |pieces| sealed_url(&Sealed(pieces));
+        assert_eq!(shown(vec![text("https://example.org/?key=a")]), None);
+        let user = vec![text("https://me:"), secret(), text("@example.org/a@b?key="), secret()];
+        assert_eq!(shown(user).unwrap(), "https://example.org/a@b");
+        let host = vec![text("https://"), secret(), text(".example.org/"), secret()];
+        assert_eq!(
+            shown(host).unwrap(),
+            "https://{{ secrets.TOKEN }}.example.org/{{ secrets.TOKEN }}"
+        );
+        assert_eq!(shown(vec![secret()]).unwrap(), "{{ secrets.TOKEN }}");
     }
 
     #[test]

@@ -36,7 +36,6 @@ pub(super) struct Task {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "a process has one")]
 pub(super) enum Kind {
     Shell { shell: Vec<String>, script: String },
     Claude(Claude),
@@ -79,6 +78,8 @@ pub(super) enum Talk {
 pub(super) struct Http {
     pub method: String,
     pub url: String,
+    /// The address as people may see it, where secrets stand in it.
+    pub sealed_url: Option<String>,
     pub headers: Vec<(String, String)>,
     pub body: Option<String>,
     pub json: bool,

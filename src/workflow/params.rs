@@ -13,6 +13,28 @@ use crate::{
 /// which Linux takes 128 KiB.
 pub const LONGEST_VALUE: usize = 64 * 1024;
 
+/// Lists and maps that stand in one another in a value, at the most, as in a file: what is read back
+/// after a start of the daemon has this and the log around it.
+pub const DEEPEST_VALUE: usize = 64;
+
+/// Whether more than `most` lists and maps stand in one another there.
+pub(crate) fn is_deeper_than(most: usize, value: &Value) -> bool {
+    let inner = |value: &Value| match most.checked_sub(1) {
+        Some(left) => is_deeper_than(left, value),
+        None => true,
+    };
+    match value {
+        Value::Array(items) => most == 0 || items.iter().any(inner),
+        Value::Object(map) => most == 0 || map.values().any(inner),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+/// What is said of one that is.
+pub(crate) fn too_deep(what: &str) -> String {
+    format!("more than {DEEPEST_VALUE} lists and maps stand in one another in {what}")
+}
+
 /// A value as somebody gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Given {
@@ -37,7 +59,7 @@ pub fn typed(
             (Some(Given::Json(value)), _) => Ok(value),
             (None, Some(value)) => Ok(value.clone()),
             (None, None) => {
-                wrong.push(format!("`{}` has no value: {}", param.name, wanted(param)));
+                wrong.push(format!("`{}` is needed ({})", param.name, wanted(param)));
                 continue;
             }
         };
@@ -68,14 +90,14 @@ fn unknown(workflow: &Workflow, name: &str) -> String {
 /// What a param takes, in words.
 fn wanted(param: &Param) -> String {
     if !param.choices.is_empty() {
-        return format!("it is one of {}", listed(&param.choices));
+        return format!("one of {}", listed(&param.choices));
     }
     match param.kind {
-        ParamKind::String { .. } => "it is text".into(),
-        ParamKind::Integer { .. } => "it is a whole number".into(),
-        ParamKind::Number => "it is a number".into(),
-        ParamKind::Boolean => "it is `true` or `false`".into(),
-        ParamKind::Json => "it is JSON".into(),
+        ParamKind::String { .. } => "text".into(),
+        ParamKind::Integer { .. } => "a whole number".into(),
+        ParamKind::Number => "a number".into(),
+        ParamKind::Boolean => "true or false".into(),
+        ParamKind::Json => "JSON".into(),
     }
 }
 
@@ -113,6 +135,9 @@ pub(crate) fn from_text(kind: ParamKind, text: &str) -> Result<Value, String> {
 
 /// Whether a value is one that the param takes.
 pub(crate) fn fits(param: &Param, value: &Value) -> Result<(), String> {
+    if is_deeper_than(DEEPEST_VALUE, value) {
+        return Err(too_deep("it"));
+    }
     let shown = || {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         crate::yaml::shortened(&text)
@@ -198,6 +223,14 @@ steps:
     }
 
     #[test]
+    fn values_are_no_deeper_than_can_be_read_back() {
+        let deep = |lists: usize| format!("{}{}", "[".repeat(lists), "]".repeat(lists));
+        start(&[("count", "3"), ("extra", &deep(DEEPEST_VALUE))]).unwrap();
+        let wrong = start(&[("count", "3"), ("extra", &deep(DEEPEST_VALUE + 1))]).unwrap_err();
+        assert_eq!(wrong, "`extra`: more than 64 lists and maps stand in one another in it");
+    }
+
+    #[test]
     fn every_mistake_is_said_at_once() {
         let wrong = start(&[
             ("tagret", "prod"),
@@ -210,7 +243,7 @@ steps:
         ]);
         insta::assert_snapshot!(wrong.unwrap_err(), @r"
             `target`: it cannot be `prd`; did you mean `prod`?
-            `count` has no value: it is a whole number
+            `count` is needed (a whole number)
             `ratio`: `x` is no number
             `dry`: `maybe` is neither `true` nor `false`
             `extra`: `{` is no JSON: EOF while parsing an object at line 1 column 1

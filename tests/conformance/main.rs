@@ -89,7 +89,7 @@ async fn serve() -> Served {
         mail: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
         workflows: vigie::workflows::Workflows::fixed(vigie::workflows::build([])),
         secret: Arc::new(|_, _| Box::pin(async { Err("there is none".into()) })),
-        output: Arc::new(|_, _, _, _, _| Box::pin(async { Ok(None) })),
+        output: Arc::new(|_, _, _, _, _, _| Box::pin(async { Ok(None) })),
         folder: Arc::new(|_| PathBuf::new()),
         screen: Arc::new(|_| Box::pin(async { Err("there is none".into()) })),
         invite: Arc::new(|_| Box::pin(async { None })),

@@ -22,7 +22,9 @@ const frame = (look, mark, title, code) => {
     el("header", {}, icon(mark), el("h2", { id: head }, ...title), el("span", { class: "code", title: "the card's code" }, code)));
 };
 
-const asks = (it, from) => [el("span", { class: "key" }, said(from ?? "Vigie")), " ", said(it.title), ", ", time(it.opened, clock(it.opened))];
+/** Whoever asks; a run is named in the title. */
+const asker = (from) => (from ? [key(from), " "] : []);
+const asks = (it, from) => [...asker(from), said(it.title), ", ", time(it.opened, clock(it.opened))];
 
 const mark = (it) => {
   if (it.risk === "code") return "i-warn";
@@ -52,14 +54,14 @@ const decided = (it, from, state) => {
     return node;
   }
   const node = frame(`decided ${denied ? "denied" : ""}`, denied ? "i-cross" : "i-tick", who, it.code);
-  node.append(asked(it, [key(from ?? "Vigie"), " ", said(it.title), `. The ${from ? "agent" : "run"} has it since ${clock(Date.parse(state.taken))}.`]));
+  node.append(asked(it, [...asker(from), said(it.title), from ? `. The agent has it since ${clock(Date.parse(state.taken))}.` : "."]));
   return node;
 };
 
 const closed = (it, from, state) => {
   const at = Date.parse(state.at);
   const node = frame("decided", "i-clock", ["Closed at ", time(at, clock(at))], it.code);
-  node.append(el("p", { class: "ask small dim", dir: "auto" }, said(state.why)), asked(it, [key(from ?? "Vigie"), " ", said(it.title)]));
+  node.append(el("p", { class: "ask small dim", dir: "auto" }, said(state.why)), asked(it, [...asker(from), said(it.title)]));
   return node;
 };
 
@@ -100,8 +102,8 @@ const unlisted = (it) => {
 };
 
 const sort = (buttons) => {
-  const groups = { choose: [], deny: null, allow: null, session: null, edits: null, other: [] };
-  const place = { deny: "deny", allow: "allow", allow_for_session: "session", allow_with_edits: "edits" };
+  const groups = { choose: [], deny: null, allow: null, session: null, edits: null, back: null, other: [] };
+  const place = { deny: "deny", allow: "allow", allow_for_session: "session", allow_with_edits: "edits", send_back: "back" };
   for (const button of buttons) {
     const { action } = button.action;
     if (action === "choose" || action === "submit") groups.choose.push(button);
@@ -161,10 +163,10 @@ const actions = (message, it, groups, act) => {
     return node;
   };
   const weigh = ({ weight }) => (weight === "go" ? "go" : weight === "risk" ? "risk" : "");
-  // Without words it is the bare denial.
-  const words = (label, ask, button, wrap) => {
-    const node = el("button", { type: "button", class: "btn quiet", "data-words": true, "aria-expanded": "false" }, label);
-    const bare = (event) => tap(message, groups.deny.action, all(), event);
+  // Without words it is the bare denial, or nothing where it is about the words alone.
+  const words = (name, label, ask, button, wrap) => {
+    const node = el("button", { type: "button", class: "btn quiet", "data-words": name, "aria-expanded": "false" }, label);
+    const bare = (event) => (name === "back" ? line(acts.closest(".gate"))("Write what should change.", true) : tap(message, groups.deny.action, all(), event));
     node.addEventListener("click", () => reason(acts, node, ask, button, (text, form, event) => (text ? answer(message, wrap(text), form) : bare(event))));
     return node;
   };
@@ -173,7 +175,7 @@ const actions = (message, it, groups, act) => {
   if (it.kind === "plan" && groups.deny) {
     // A plan is not refused but sent back: its answer is what should be different.
     if (groups.allow) acts.append(go(groups.allow, weigh(groups.allow), "approve"));
-    const back = words(`${groups.deny.label.replace(/…$/, "")}…`, "What should be different? It may stay empty.", "Send", (text) => text);
+    const back = words("plan", `${groups.deny.label.replace(/…$/, "")}…`, "What should be different? It may stay empty.", "Send", (text) => text);
     back.classList.remove("quiet");
     back.dataset.act = "deny";
     acts.append(back);
@@ -182,7 +184,8 @@ const actions = (message, it, groups, act) => {
     if (groups.deny) acts.append(go(groups.deny, alone ? "all" : weigh(groups.deny), "deny"));
     if (groups.allow && !risky) acts.append(go(groups.allow, `${groups.deny ? "" : "all"} ${weigh(groups.allow)}`, "approve"));
     if (groups.session && !risky) row.append(go(groups.session, "quiet", "session"));
-    if (groups.deny) row.append(words("Deny with a reason…", "Why, or what to do instead", groups.deny.label, (text) => `deny ${it.code} ${text}`));
+    if (groups.deny) row.append(words("deny", "Deny with a reason…", "Why, or what to do instead", groups.deny.label, (text) => `deny ${it.code} ${text}`));
+    if (groups.back) row.append(words("back", said(groups.back.label), "What should change before it is asked again", "Send back", (text) => `back ${it.code} ${text}`));
   }
   if (risky) acts.append(confirm(message, it));
   for (const button of groups.other) row.append(go(button, "quiet", "other"));
@@ -225,7 +228,7 @@ const reason = (acts, opener, ask, button, send) => {
   };
   const id = `reason-${++forms}`;
   const field = el("textarea", { class: "input", id, rows: 2, maxlength: 4000 });
-  const form = el("form", { class: "reason all" }, el("label", { class: "field", for: id }, ask, field),
+  const form = el("form", { class: "reason all", "data-of": opener.dataset.words }, el("label", { class: "field", for: id }, ask, field),
     el("button", { type: "button", class: "btn", on: { click: close } }, "Cancel"), el("button", { class: "btn" }, said(button)));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -250,7 +253,7 @@ export const keepTyped = (old, node) => {
   }
   if (!words) return code && code === document.activeElement ? field : null;
   const held = document.activeElement;
-  node.querySelector("[data-words]")?.click();
+  node.querySelector(`[data-words="${old.querySelector(".reason").dataset.of}"]`)?.click();
   const again = node.querySelector(".reason textarea");
   if (again) again.value = words.value;
   return words === held ? again : null;

@@ -118,7 +118,7 @@ const later = (it) => {
   const { gate, title, opened, risk, kind, content } = cardOf(it);
   const question = kind === "question" ? plain(content).replace(/\s+/g, " ").trim() : "";
   const button = el("button", { type: "button", class: "open" },
-    el("span", { class: "line" }, el("span", {}, key(it.what.from ?? "Vigie"), " ", said(title)), since(opened)),
+    el("span", { class: "line" }, el("span", {}, ...(it.what.from ? [key(it.what.from), " "] : []), said(title)), since(opened)),
     question ? el("span", { class: "small dim brief" }, said(question)) : null,
     risk === "code" ? el("span", { class: "small bad" }, "needs its code") : null);
   button.addEventListener("click", () => {

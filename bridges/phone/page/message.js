@@ -72,7 +72,7 @@ const progress = (message, body) => {
   });
   const lines = of ? [el("ul", { class: "steps" }, ...steps)] : [el("p", {}, el("b", {}, said(body.lines[0] ?? ""))), graph(body.lines.slice(1))];
   return el("div", { class: "bubble progress" }, ...lines,
-    el("div", { class: "foot" }, since(body.since), ...stops));
+    el("div", { class: "foot" }, of ? since(body.since) : el("span"), ...stops));
 };
 
 const buttons = (message, list, look) => {
@@ -170,7 +170,8 @@ const receipt = (message, act) => {
   if (!mark) return row("", "i-tick", `${edited}stored `, at);
   const who = (mark.targets ?? []).join(", ");
   switch (mark.mark) {
-    case "stored": return row("", "i-tick", edited, "stored", mark.words ? ", " : who ? " for " : " ", said(mark.words ?? who), mark.words || who ? " " : "", at);
+    // What it did says it is stored.
+    case "stored": return mark.words ? row("", "i-tick", edited, said(mark.words), " ", at) : row("", "i-tick", edited, "stored", who ? " for " : " ", said(who), who ? " " : "", at);
     case "taken": return row("taken", "i-ticks", edited, "taken by ", said(who || "Vigie"), " ", time(Date.parse(mark.at), clock(Date.parse(mark.at))));
     case "kept": return row("held", "i-clock", edited, "kept, not sent: ", said(mark.why));
     case "not_taken": return row("failed", "i-warn", edited, "not taken: ", said(mark.why));
@@ -240,7 +241,7 @@ export const summary = ({ what }) => {
   const { body, from } = what;
   const who = from ?? "Vigie";
   switch (body.body) {
-    case "card": return `${who} ${body.title}`;
+    case "card": return from ? `${from} ${body.title}` : body.title;
     case "document": return `${who}: ${body.name}`;
     case "progress": return `${who}: ${body.ended ?? (from ? body.lines.at(-1) : body.lines[0]) ?? ""}`;
     default: return `${who}: ${flat(body.text)}`;

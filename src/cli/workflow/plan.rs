@@ -167,18 +167,16 @@ fn takes(out: &Out, plan: &Plan) -> Option<String> {
             None => Cell::inked(out, Ink::Wait, "must be given"),
         };
         let choices: Vec<String> = param.choices.iter().map(ToString::to_string).collect();
-        let mut kind = if choices.is_empty() { param.kind.clone() } else { choices.join(" or ") };
-        kind += &match (param.minimum, param.maximum) {
+        let kind = if choices.is_empty() { param.kind.clone() } else { choices.join(" or ") };
+        let bounds = match (param.minimum, param.maximum) {
             (Some(least), Some(most)) => format!(", {least} to {most}"),
             (Some(least), None) => format!(", at least {least}"),
             (None, Some(most)) => format!(", at most {most}"),
             (None, None) => String::new(),
         };
-        if let Some(default) =
-            param.default.as_ref().filter(|it| plan.params.get(&param.name) != Some(*it))
-        {
-            kind += &format!(", {default} if not given");
-        }
+        let other = param.default.as_ref().filter(|it| plan.params.get(&param.name) != Some(*it));
+        let default = other.map(|it| format!(", {it} if not given")).unwrap_or_default();
+        let kind = format!("{kind}{bounds}{default}");
         vec![
             Cell::plain("  ".to_owned() + &param.name),
             value,

@@ -25,7 +25,7 @@ pub(super) async fn run(args: Run, desk: &Desk) -> Result<(), Failure> {
         match run.state.as_str() {
             "not_run" => format!("{name} was not run: {}", run.why.as_deref().unwrap_or_default()),
             "queued" => format!("{name} waits for its turn: vigie workflow show {name}"),
-            _ => format!("{name} is begun: vigie workflow show {name}"),
+            _ => format!("{name} has begun: vigie workflow show {name}"),
         }
     })
 }

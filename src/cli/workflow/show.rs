@@ -52,7 +52,7 @@ fn steps(out: &Out, run: &RunShape) -> Vec<String> {
     for line in &run.progress {
         lines.push(plain::line(line));
         let named = |step: &&StepShape| line.split(' ').nth(1) == Some(step.step.as_str());
-        if let Some(at) = failed.iter().position(|step| named(&step)) {
+        if let Some(at) = failed.iter().position(named) {
             let why = format!("    {}", plain::line(&failed.remove(at).words));
             lines.push(out.ink(Ink::Bad, &why));
         }

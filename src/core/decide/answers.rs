@@ -88,10 +88,7 @@ impl Work<'_> {
             | Reading::Unclear { .. }
             | Reading::NotAnAnswer => return None,
         };
-        let title = match gate.session() {
-            Some(session) => format!("{} {}", self.session_name(session), gate.shown.title),
-            None => gate.shown.title.clone(),
-        };
+        let title = format!("{} {}", self.waits_name(gate), gate.shown.title);
         Some((title, Button { label: label.into(), detail: None, weight, action }))
     }
 
@@ -199,6 +196,11 @@ impl Work<'_> {
         scope: &[SessionId],
         open: &[GateId],
     ) -> Option<HeardOutcome> {
+        if scope.is_empty()
+            && let Some(outcome) = self.words_to_send_back(message, open)
+        {
+            return Some(outcome);
+        }
         let [gate] = open else { return None };
         let question = !matches!(self.state.gates.get(gate)?.ask, Asked::Permission { .. });
         let seen = self.seen_by(message, *gate);
@@ -207,6 +209,23 @@ impl Work<'_> {
             return None;
         }
         Some(self.answered(message, *gate, Given::Words(said)))
+    }
+
+    /// Whoever tapped "Send back…" says with the next words what should change, wherever they write
+    /// them without an address.
+    fn words_to_send_back(&mut self, message: &Message, open: &[GateId]) -> Option<HeardOutcome> {
+        let of_them = |id: &&GateId| {
+            let gate = self.state.gates.get(id);
+            gate.is_some_and(|gate| gate.words_of.as_ref() == Some(&message.human))
+        };
+        let mut waiting = open.iter().filter(of_them).copied();
+        let (gate, other) = (waiting.next()?, waiting.next());
+        let words = prompt_words(message);
+        let bare = message.can_act() && !message.reply_elsewhere && !words.is_empty();
+        if !bare || other.is_some() || !self.seen_by(message, gate) {
+            return None;
+        }
+        Some(self.answered(message, gate, Given::SendBack { words }))
     }
 }
 

@@ -68,10 +68,14 @@ fn plain_shown(kind: CardKind, title: String, content: Rich, ask: &Asked, cwd: &
 /// What is asked, what is shown as data, and the form.
 fn approval_text(approval: &ApprovalWork) -> Rich {
     let mut text = Rich::default();
-    text.push(&text::reveal(&text::mask(&approval.ask).text).text.text, Some(Style::Bold));
+    // One line: no value in it can pass for another line of the card.
+    let ask = text::mask(&approval.ask).text;
+    let is_break = |c| matches!(c, '\n'..='\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let ask = ask.trim().replace("\r\n", " ").replace(is_break, " ");
+    text.push(&text::reveal(&ask).text.text, Some(Style::Bold));
     if let Some(show) = approval.show.as_deref().filter(|show| !show.trim().is_empty()) {
         text.push("\n\n", None);
-        text.append(&text::markdown(&text::mask(show).text));
+        text.append(&text::reveal_styled(&text::markdown(&text::mask(show).text)));
     }
     for field in &approval.form {
         text.push(&format!("\n\n{}", text::reveal(&field_title(field)).text.text), None);

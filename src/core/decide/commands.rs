@@ -386,11 +386,8 @@ impl Work<'_> {
         }
         let line = |gate: &&crate::gate::Gate| {
             let age = show::span(gate.opened, self.now);
-            let name = match gate.session() {
-                Some(session) => format!("{} ", self.session_name(session)),
-                None => String::new(), // the title says it
-            };
-            format!("◆ {name}{}, {age}: {}", gate.shown.title, gate.code)
+            let name = self.waits_name(gate);
+            format!("◆ {name} {}, {age}: {}", gate.shown.title, gate.code)
         };
         open.iter().map(line).collect::<Vec<_>>().join("\n")
     }

@@ -174,6 +174,11 @@ impl Work<'_> {
             GateState::Closed { why, at } => CardState::Closed { why: why.clone(), at: *at },
         };
         let shown = gate.shown.clone();
+        // Whoever speaks is named beside the title; of a run only the title says it.
+        let title = match gate.step() {
+            Some(waits) => format!("{} {}", waits.run_name, shown.title),
+            None => shown.title,
+        };
         Post {
             from,
             level,
@@ -181,7 +186,7 @@ impl Work<'_> {
                 gate: gate.id,
                 code: gate.code.clone(),
                 kind: shown.kind,
-                title: shown.title,
+                title,
                 opened: gate.opened,
                 until: gate.until,
                 lapse: lapse(gate),
@@ -231,7 +236,7 @@ impl Work<'_> {
                 "That was decided long ago. Your answer changed nothing.".into(),
             ));
         };
-        self.refuse_unless_allowed(&gate, who)?;
+        self.refuse_unless_allowed(&gate, who, &given)?;
         self.refuse_if_over(&gate)?;
         let asks_back = matches!(given, Given::AskBack);
         if asks_back {
@@ -241,7 +246,7 @@ impl Work<'_> {
             self.put(Row::Gate(gate.clone()));
             self.update_cards(&gate);
             let words = if asks_back {
-                "Reply to the card with what should change."
+                "Write what should change."
             } else {
                 "Noted; there is more to answer."
             };
@@ -455,12 +460,9 @@ impl Work<'_> {
         };
         let mut text = Rich::plain(format!("{which} Nothing was decided.\n"));
         for gate in gates.iter().filter_map(|id| self.state.gates.get(id)) {
-            let name = match gate.session() {
-                Some(session) => format!("{} ", self.session_name(session)),
-                None => String::new(), // the title says it
-            };
+            let name = self.waits_name(gate);
             text.push(gate.code.as_str(), Some(Style::Code));
-            text.push(&format!("  {name}{}\n", gate.shown.title), None);
+            text.push(&format!("  {name} {}\n", gate.shown.title), None);
         }
         text.push("Write: approve CODE, or deny CODE.", None);
         self.post_to_place(place, None, show::note(Level::Note, text, Vec::new()));

@@ -99,6 +99,7 @@ impl Work<'_> {
             }
             AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
                 self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
+                self.step_cost_told(id);
                 self.check_reserve(id);
             }
             AgentEvent::Degraded { what } => {
@@ -212,6 +213,7 @@ impl Work<'_> {
         let since = self.now;
         self.change(id, |s| {
             s.life = Life::Working { since };
+            s.counted = None;
             s.turn = Some(Turn {
                 id: turn,
                 by,

@@ -145,7 +145,7 @@ impl Work<'_> {
         }
         // Where nothing waits, `3` is no answer to a card.
         let idle = scope.is_empty() && self.state.open_gates().next().is_none();
-        if idle && self.state.lord().is_none() && self.fills_in_unasked(message) {
+        if idle && self.fills_in_unasked(message) {
             return HeardOutcome::Handled;
         }
         if let Some(outcome) = self.as_answer(message, scope) {
@@ -201,12 +201,12 @@ impl Work<'_> {
         scope: &[SessionId],
         form: PromptForm,
     ) -> HeardOutcome {
-        // Whatever has no address goes to the Lord, if there is one.
-        if let ([], Some(lord)) = (scope, self.state.lord().map(|lord| lord.id)) {
-            return self.send_to_sessions(message, &[lord], form);
-        }
         if scope.is_empty() && form == PromptForm::Text && self.fills_in_unasked(message) {
             return HeardOutcome::Handled;
+        }
+        // Whatever else has no address goes to the Lord, if there is one.
+        if let ([], Some(lord)) = (scope, self.state.lord().map(|lord| lord.id)) {
+            return self.send_to_sessions(message, &[lord], form);
         }
         if scope.is_empty() {
             let likely = self.likeliest();
@@ -323,7 +323,7 @@ impl Work<'_> {
     }
 
     pub(super) fn say_here(&mut self, message: &Message, words: &str) {
-        self.say_post(message, show::note(Level::Note, Rich::plain(words), vec![]));
+        self.say_post(message, show::note(Level::Note, show::ticked(words), vec![]));
     }
 
     pub(super) fn say_post(&mut self, message: &Message, post: Post) {

@@ -198,6 +198,21 @@ pub(super) fn note(level: Level, text: Rich, buttons: Vec<Button>) -> Post {
     Post { from: None, level, body: Body::Text { text, part: None, buttons } }
 }
 
+/// Our own words, in which what is typed stands between backticks.
+pub(super) fn ticked(words: &str) -> Rich {
+    let mut text = Rich::default();
+    let mut rest = words;
+    while let Some((before, after)) = rest.split_once('`')
+        && let Some((code, after)) = after.split_once('`')
+    {
+        text.push(before, None);
+        text.push(code, Some(Style::Code));
+        rest = after;
+    }
+    text.push(rest, None);
+    text
+}
+
 /// The first line, shortened, for lists.
 pub(super) fn last_words(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();

@@ -116,7 +116,7 @@ impl Work<'_> {
     }
 
     /// Nothing leads out of isolation.
-    fn isolation_of(&self, caller: &Principal, wanted: Isolated) -> Isolated {
+    pub(super) fn isolation_of(&self, caller: &Principal, wanted: Isolated) -> Isolated {
         let apart = self.session_of(caller).is_some_and(|own| own.isolated == Isolated::Yes);
         if apart { Isolated::Yes } else { wanted }
     }

@@ -94,6 +94,7 @@ impl Work<'_> {
             token: None,
             stirred: Stirred { hops: 0, depth },
             of_run: None,
+            counted: None,
         };
         let id = session.id;
         self.put_session(session);

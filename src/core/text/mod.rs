@@ -21,7 +21,7 @@ pub use fit::{Fitted, fit};
 pub use markdown::markdown;
 pub use mask::{Masked, mask};
 pub use prompt::prompt_text;
-pub use reveal::{Revealed, reveal, warning};
+pub use reveal::{Revealed, reveal, reveal_styled, warning};
 pub use rich::{Rich, Span, Style};
 pub use sealed::sealed;
 pub use split::split;

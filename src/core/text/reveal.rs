@@ -1,5 +1,10 @@
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
 use super::{
-    Rich, Style,
+    Rich, Span, Style,
     invisible::is_invisible,
     look_alike::{is_of_a_mixed_up_script, plain_letter},
 };
@@ -39,6 +44,38 @@ pub fn reveal(text: &str) -> Revealed {
         }
         rest = after;
     }
+    shown
+}
+
+/// The same of a text with styles. A link becomes plain text with its address behind it: its words
+/// are no promise of where it leads.
+pub fn reveal_styled(rich: &Rich) -> Rich {
+    let ends = rich.spans.iter().flat_map(|span| [span.range.start, span.range.end]);
+    let ends: BTreeSet<usize> = ends.chain([rich.text.len()]).collect();
+    let mut shown = Rich::default();
+    // Where each end comes to lie: as the end of a span, and as the start of one.
+    let mut moved: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    let mut from = 0;
+    for at in ends {
+        shown.text.push_str(&reveal(&rich.text[from..at]).text.text);
+        let end = shown.text.len();
+        for span in rich.spans.iter().filter(|span| span.range.end == at) {
+            if let Style::Link { url } = &span.style
+                && *url != rich.text[span.range.clone()]
+            {
+                let _ = write!(shown.text, " ({})", reveal(url).text.text); // a String takes it all
+            }
+        }
+        moved.insert(at, (end, shown.text.len()));
+        from = at;
+    }
+    let spans = rich.spans.iter().filter(|span| !matches!(span.style, Style::Link { .. }));
+    shown.spans = spans
+        .map(|span| Span {
+            range: moved[&span.range.start].1..moved[&span.range.end].0,
+            style: span.style.clone(),
+        })
+        .collect();
     shown
 }
 
@@ -108,6 +145,20 @@ mod tests {
     fn shown(text: &str) -> (String, usize, usize) {
         let revealed = reveal(text);
         (revealed.text.text, revealed.hidden, revealed.look_alikes)
+    }
+
+    #[test]
+    fn a_link_says_where_it_leads() {
+        let source = "**see [`quay.example`](https://mole.example/x)** \u{202E}now <https://a.example>&#x202e;";
+        let shown = reveal_styled(&crate::text::markdown(source));
+        assert_eq!(
+            shown.text,
+            "see quay.example (https://mole.example/x) ⟦U+202E⟧now https://a.example⟦U+202E⟧"
+        );
+        assert_eq!(shown.check(), Ok(()));
+        assert!(shown.spans.iter().all(|span| !matches!(span.style, Style::Link { .. })));
+        let bold = shown.spans.iter().find(|span| span.style == Style::Bold).unwrap();
+        assert!(shown.text[bold.range.clone()].starts_with("see quay.example"));
     }
 
     #[test]

@@ -14,7 +14,11 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 use std::{error::Error, io::Write as _, path::PathBuf, sync::Arc, time::Duration};
 use vigie_workflow::run::{Ended, Outcome};
 
-use super::{Event, Keeper, mask::Mask, output, private};
+use super::{
+    Event, Keeper,
+    mask::{MASK, Mask},
+    output, private,
+};
 use crate::runner::{
     place::OUT,
     private_net::{self, PublicOnly},
@@ -72,7 +76,7 @@ impl Keeper {
                 ended.outcome = Outcome::Failed { why };
             }
             if ended.output.json.is_none() && ended.output.cut.is_none() {
-                ended.output.json = serde_json::from_str(&ended.output.text).ok();
+                ended.output.json = output::json(ended.output.text.as_bytes()).ok();
             }
         }
         self.mask_outcome(&mut ended.outcome);
@@ -92,7 +96,7 @@ async fn make(http: &Http, key: &str, out: PathBuf, mask: &Arc<Mask>) -> Result<
     let client = client(http.allow_private)?;
     let mut method = Method::from_bytes(http.method.as_bytes())
         .map_err(|_| format!("`{}` is no method", http.method))?;
-    let mut url = address(&http.url, http.allow_private)?;
+    let mut url = address(&http.url, http)?;
     let mut headers = headers(http, &method, key)?;
     let mut body = http.body.clone();
     for _ in 0..=http.redirects {
@@ -101,28 +105,17 @@ async fn make(http: &Http, key: &str, out: PathBuf, mask: &Arc<Mask>) -> Result<
             request = request.body(body.clone());
         }
         let answer = request.send().await.map_err(|error| {
-            format!("{method} {} did not work: {}", mask.text(shown(&url).as_str()), causes(error))
+            let causes = without_host(causes(error), &url, http);
+            format!("{method} {} did not work: {causes}", mask.text(&shown(&url, http)))
         })?;
         let next = answer.headers().get(LOCATION).filter(|_| answer.status().is_redirection());
         let Some(next) = next.and_then(|to| to.to_str().ok()).filter(|_| http.redirects > 0) else {
             return take(http, &method, &url, answer, out, mask).await;
         };
         let to = url.join(next).map_err(|_| "it was sent on to what is no address".to_owned())?;
-        let to = address(to.as_str(), http.allow_private)?;
+        let to = address(to.as_str(), http)?;
         if url.scheme() == "https" && to.scheme() != "https" {
             return Err("it was sent on from https to http, which is not followed".into());
-        }
-        if to.origin() != url.origin() {
-            // What was meant for one server is no other's to know.
-            for header in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
-                headers.remove(header);
-            }
-            for (name, _) in &http.headers {
-                headers.remove(name);
-            }
-            if body.is_some() {
-                headers.entry(CONTENT_TYPE).or_insert(kind_of(http.json));
-            }
         }
         // RFC 9110, 15.4: 307 and 308 repeat the request, the others mostly ask for another page.
         let again = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
@@ -132,6 +125,20 @@ async fn make(http: &Http, key: &str, out: PathBuf, mask: &Arc<Mask>) -> Result<
             body = None;
             headers.remove(CONTENT_TYPE);
             headers.remove(KEY);
+        }
+        // What was meant for one server is no other's to know.
+        if to.origin() != url.origin() {
+            if body.is_some() {
+                return Err("it was sent on to another server, which its body is not for; \
+                     call that server's address itself if it is the right one"
+                    .into());
+            }
+            for header in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
+                headers.remove(header);
+            }
+            for (name, _) in &http.headers {
+                headers.remove(name);
+            }
         }
         url = to;
     }
@@ -174,7 +181,7 @@ async fn take(
     file.write_all(&masked).map_err(not_kept)?;
     if !wanted {
         let said = output::first_line(&out).map_or_else(String::new, |line| format!(": {line}"));
-        let url = mask.text(shown(url).as_str());
+        let url = mask.text(&shown(url, http));
         let why = format!("{method} {url} answered {}{said}", status.as_u16());
         ended.outcome = Outcome::Failed { why };
     }
@@ -209,25 +216,27 @@ fn client(allow_private: bool) -> Result<Client, String> {
 
 /// An address that may be called. A name is looked at again when it is known where it leads, by the
 /// very address that is then connected to.
-fn address(text: &str, allow_private: bool) -> Result<Url, String> {
+fn address(text: &str, http: &Http) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("its address cannot be read: {error}"))?;
     if !["http", "https"].contains(&url.scheme()) {
-        return Err(format!(
-            "its address begins with `{}:`; http and https can be called",
-            url.scheme()
-        ));
+        let scheme = if http.sealed_url.is_some() { "…" } else { url.scheme() };
+        return Err(format!("its address begins with `{scheme}:`; http and https can be called"));
     }
-    if !allow_private
+    if !http.allow_private
         && let Some(ip) = private_net::literal(&url)
         && private_net::is_private(ip)
     {
-        return Err(private_net::refusal(ip));
+        return Err(without_host(private_net::refusal(ip), &url, http));
     }
     Ok(url)
 }
 
-/// Without what only the server is to know.
-fn shown(url: &Url) -> String {
+/// Without what only the server is to know. An address made of secrets is shown as it was written,
+/// wherever it led by then: as a URL it has spellings that no mask knows.
+fn shown(url: &Url, http: &Http) -> String {
+    if let Some(sealed) = &http.sealed_url {
+        return sealed.clone();
+    }
     let mut url = url.clone();
     let _ = url.set_username(""); // addresses without a host have none
     let _ = url.set_password(None);
@@ -246,17 +255,13 @@ fn headers(http: &Http, method: &Method, key: &str) -> Result<HeaderMap, String>
         headers.append(parsed, value);
     }
     if http.body.is_some() && http.json {
-        headers.entry(CONTENT_TYPE).or_insert(kind_of(true));
+        headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
     }
     let repeats = [Method::GET, Method::HEAD, Method::OPTIONS].contains(method);
     if !repeats && let Ok(key) = HeaderValue::from_str(key) {
         headers.entry(KEY).or_insert(key);
     }
     Ok(headers)
-}
-
-fn kind_of(json: bool) -> HeaderValue {
-    HeaderValue::from_static(if json { "application/json" } else { "text/plain; charset=utf-8" })
 }
 
 /// By their names in small letters; several of a name as RFC 9110, 5.3, joins them.
@@ -271,6 +276,14 @@ fn kept(headers: &HeaderMap) -> serde_json::Value {
         }
     }
     kept.into()
+}
+
+/// Errors may name the server, in small letters.
+fn without_host(words: String, url: &Url, http: &Http) -> String {
+    match url.host_str().filter(|_| http.sealed_url.is_some()) {
+        Some(host) => words.replace(host.trim_matches(['[', ']']), MASK),
+        None => words,
+    }
 }
 
 /// What went wrong at the bottom of it; its address may hold a secret.

@@ -5,7 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::{collections::BTreeSet, fmt::Write as _};
 
 /// What stands in the place of a value.
-const MASK: &str = "***";
+pub(super) const MASK: &str = "***";
 
 /// A shorter value would take half of every log with it.
 pub(crate) const SHORTEST: usize = 8;
@@ -118,10 +118,13 @@ fn forms(secret: &str) -> Vec<Vec<u8>> {
 }
 
 fn spelled(text: &str) -> Vec<String> {
-    let json = serde_json::to_string(text).unwrap_or_default();
-    let json = json.trim_matches('"').to_owned();
+    let json = serde_json::Value::from(text).to_string();
+    let json = json[1..json.len() - 1].to_owned();
     let ascii = escaped_json(text);
+    // JSON that is a text in JSON, such as a body that is quoted in an answer.
+    let twice = [escaped_json(&json), json.replace('\\', "\\\\").replace('"', "\\\"")];
     let mut all = vec![text.to_owned(), json.replace('/', "\\/"), json, ascii];
+    all.extend(twice);
     // RFC 3986 without and with paths, `encodeURIComponent`, `encodeURI`, forms.
     for kept in ["-_.~", "-_.~/", "-_.!~*'()", "-_.!~*'();/?:@&=+$,#", "-_.*"] {
         let upper = in_address(text, kept);
@@ -147,9 +150,9 @@ fn spelled(text: &str) -> Vec<String> {
 
 /// With every character that is none of ASCII as `\u…`.
 fn escaped_json(text: &str) -> String {
-    let quoted = serde_json::to_string(text).unwrap_or_default();
+    let quoted = serde_json::Value::from(text).to_string();
     let mut escaped = String::new();
-    for letter in quoted.trim_matches('"').chars() {
+    for letter in quoted[1..quoted.len() - 1].chars() {
         if letter.is_ascii() {
             escaped.push(letter);
         } else {
@@ -207,13 +210,14 @@ mod tests {
     #[test]
     fn every_spelling_is_masked() {
         let url = in_address(SECRET, "-_.~");
-        let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let hex = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         let spellings = [
             SECRET.to_owned(),
             url.clone(),
             url.replace("%20", "+"),
             lower_escapes(&url),
             serde_json::to_string(SECRET).unwrap(),
+            serde_json::to_string(&serde_json::to_string(SECRET).unwrap()).unwrap(),
             escaped_json(SECRET),
             hex,
         ];

@@ -19,7 +19,7 @@ use super::{
     Keeper, pour, private,
     process::{GRACE, Program, Ran, Status, Takers},
 };
-use crate::runner::{place::BEFORE, task::Kind};
+use crate::runner::{place::BEFORE, prepare::repository, task::Kind};
 
 /// A big repository takes its time.
 const GIT: Duration = Duration::from_mins(2);
@@ -31,8 +31,13 @@ const MOST_BYTES: u64 = 256 << 20;
 /// Paths in the run's log. One more says how many are missing, and is no path.
 const MOST_CHANGED: usize = 5_000;
 
-/// Set over whatever the repository says: no watcher is left behind, names are as they are.
-const SETTINGS: [&str; 4] = ["-c", "core.fsmonitor=false", "-c", "core.quotePath=false"];
+/// Set over whatever the repository says: no watcher is left behind or believed, nor what was seen
+/// of folders before; names are as they are.
+const SETTINGS: [&str; 6] =
+    ["-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false", "-c", "core.quotePath=false"];
+
+/// Settings that git itself writes while it is used, and that decide nothing of what it sees.
+const HARMLESS: [&[u8]; 3] = [b"branch.", b"remote.", b"user."];
 
 /// What is in a file: one of these is never another's.
 type Content = String;
@@ -81,7 +86,7 @@ impl Keeper {
     }
 
     fn snapshot_of_git(&mut self, root: &Path) -> Option<Snapshot> {
-        let list = self.git(&[
+        let status = [
             "status",
             "--porcelain=v2",
             "--branch",
@@ -91,7 +96,8 @@ impl Keeper {
             "--ignore-submodules=dirty",
             "--",
             ".",
-        ])?;
+        ];
+        let list = self.git(&status, |_| true)?;
         let mut head = String::new();
         let mut files = BTreeMap::new();
         for line in list.split(|byte| *byte == 0) {
@@ -105,7 +111,58 @@ impl Keeper {
                 files.insert(path, content.unwrap_or(line));
             }
         }
+        self.what_git_overlooks(root, &mut files)?;
         Some(Snapshot { from: From::Git { root: root.into(), head }, files })
+    }
+
+    /// A step may tell git not to look: by marks on files, by what is ignored, by settings. Such files
+    /// are read, and the rest counts as changed where it changes.
+    fn what_git_overlooks(
+        &mut self,
+        root: &Path,
+        files: &mut BTreeMap<PathBuf, Content>,
+    ) -> Option<()> {
+        let project = self.task.project.clone();
+        let marked = self.git(&["ls-files", "-v", "-z", "--", "."], |entry| {
+            entry.first().is_some_and(|mark| mark.is_ascii_lowercase() || *mark == b'S')
+        })?;
+        for entry in marked.split(|byte| *byte == 0).filter(|entry| entry.len() > 2) {
+            let path = project.join(OsStr::from_bytes(&entry[2..]));
+            if let Some(content) = content(&path, &mut { u64::MAX }).ok()? {
+                files.insert(path, content);
+            }
+        }
+        let settings = self.git(&["config", "--list", "--show-origin", "-z"], |_| true)?;
+        let mut digests: BTreeMap<&[u8], Sha256> = BTreeMap::new();
+        let mut entries = settings.split(|byte| *byte == 0);
+        while let (Some(origin), Some(setting)) = (entries.next(), entries.next()) {
+            if let Some(file) = origin.strip_prefix(b"file:")
+                && !HARMLESS.iter().any(|harmless| setting.starts_with(harmless))
+            {
+                let digest = digests.entry(file).or_default();
+                digest.update(setting);
+                digest.update([0]);
+            }
+        }
+        for (file, digest) in digests {
+            let path = root.join(OsStr::from_bytes(file));
+            files.insert(path, format!("settings {:x}", digest.finalize()));
+        }
+        let variable = |name: &str| {
+            let found = self.task.env.iter().find(|(key, value)| key == name && !value.is_empty());
+            found.map(|(_, value)| PathBuf::from(value))
+        };
+        let home = variable("HOME").map(|home| home.join(".config"));
+        let own = variable("XDG_CONFIG_HOME").or(home).map(|folder| folder.join("git"));
+        let own = own.iter().flat_map(|git| [git.join("ignore"), git.join("attributes")]);
+        let kept = repository(root).into_iter().skip(1).chain([root.join(".git")]);
+        let kept = kept.flat_map(|git| [git.join("info/exclude"), git.join("info/attributes")]);
+        for path in kept.chain(own) {
+            if let Some(content) = content(&path, &mut { u64::MAX }).ok()? {
+                files.insert(path, content);
+            }
+        }
+        Some(())
     }
 
     /// Paths that changed since, relative to the step's folder.
@@ -158,30 +215,45 @@ impl Keeper {
         const EMPTY: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         let tree = |head: &str| if head == "(initial)" { EMPTY.into() } else { head.to_owned() };
         let (old, new) = (tree(old), tree(new));
-        let list =
-            self.git(&["diff", "--name-only", "-z", "--no-renames", &old, &new, "--", "."])?;
+        let diff = ["diff", "--name-only", "-z", "--no-renames", &old, &new, "--", "."];
+        let list = self.git(&diff, |_| true)?;
         let paths = list.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Some(paths.map(|path| OsStr::from_bytes(path).into()).collect())
     }
 
-    /// What git says, asked as the step would ask it: it runs what the repository says.
-    fn git(&mut self, arguments: &[&str]) -> Option<Vec<u8>> {
+    /// What git says, asked as the step would ask it: it runs what the repository says. Of its
+    /// entries, each behind which a zero stands, those that are `wanted`.
+    fn git(&mut self, arguments: &[&str], wanted: fn(&[u8]) -> bool) -> Option<Vec<u8>> {
         let args: Vec<String> =
             SETTINGS.iter().chain(arguments).map(|text| (*text).to_owned()).collect();
         let said = Arc::new(Mutex::new(Vec::new()));
         let to = said.clone();
         let takers = Takers {
             out: Box::new(move |from, _| {
+                let mut entry = Vec::new();
                 pour::pieces(from, |piece| {
                     let mut said = to.lock().unwrap_or_else(PoisonError::into_inner);
-                    if said.len() <= LONGEST_LIST {
-                        said.extend_from_slice(piece);
+                    for part in piece.split_inclusive(|byte| *byte == 0) {
+                        if said.len() + entry.len() <= LONGEST_LIST {
+                            entry.extend_from_slice(part);
+                        }
+                        if part.ends_with(&[0]) {
+                            if wanted(&entry) {
+                                said.append(&mut entry);
+                            }
+                            entry.clear();
+                        }
                     }
                 });
             }),
             err: Box::new(|from, _| pour::pieces(from, |_| {})),
         };
-        let env = [("GIT_OPTIONAL_LOCKS", "0"), ("GIT_TERMINAL_PROMPT", "0"), ("LC_ALL", "C")];
+        let env = [
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_NO_REPLACE_OBJECTS", "1"), // a commit is what its name says
+            ("LC_ALL", "C"),
+        ];
         let grace = Some(GRACE);
         let program = Program { name: "git", args: &args, input: None, env: &env, grace };
         let cwd = std::mem::replace(&mut self.task.cwd, self.task.project.clone());

@@ -1,5 +1,6 @@
 //! What an attempt gives, out of the files it left.
 
+use serde_json::Value;
 use std::{
     fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
@@ -14,6 +15,8 @@ use super::process::Status;
 
 /// Largest text that is read as JSON: it is kept in the run's log.
 const MOST_JSON: u64 = 1 << 20;
+/// Deepest JSON of a step: it is kept within other JSON, and what reads that takes 128 levels.
+const DEEPEST_JSON: usize = 64;
 /// Of what a program complained about, for its last line.
 const TAIL: u64 = 4 << 10;
 /// Longest such line, in characters.
@@ -31,9 +34,9 @@ pub(super) fn read(path: &Path, form: OutputForm) -> io::Result<(Output, Result<
         } else {
             let mut whole = Vec::new();
             file.by_ref().take(MOST_JSON).read_to_end(&mut whole)?;
-            match serde_json::from_slice(&whole) {
+            match json(&whole) {
                 Ok(json) => output.json = Some(json),
-                Err(error) => formed = Err(format!("what it printed is no JSON: {error}")),
+                Err(why) => formed = Err(why),
             }
             file.rewind()?;
         }
@@ -52,6 +55,38 @@ pub(super) fn read(path: &Path, form: OutputForm) -> io::Result<(Output, Result<
         output.text.truncate(output.text.trim_end_matches('\n').len());
     }
     Ok((output, formed))
+}
+
+/// Reads a text as JSON that can be kept.
+pub(super) fn json(text: &[u8]) -> Result<Value, String> {
+    let json = serde_json::from_slice(text).map_err(|error| {
+        // The only one that is about a text which may be JSON all the same.
+        if error.to_string().starts_with("recursion limit exceeded") {
+            too_deep()
+        } else {
+            format!("what it printed is no JSON: {error}")
+        }
+    })?;
+    not_too_deep(&json).map(|()| json)
+}
+
+/// # Errors
+/// A sentence, for JSON that could be written down and not be read again.
+pub(super) fn not_too_deep(json: &Value) -> Result<(), String> {
+    if depth(json) > DEEPEST_JSON { Err(too_deep()) } else { Ok(()) }
+}
+
+fn too_deep() -> String {
+    format!("what it printed is JSON of more than {DEEPEST_JSON} levels; make it flatter")
+}
+
+/// How many arrays and objects stand in one another.
+fn depth(json: &Value) -> usize {
+    match json {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(entries) => 1 + entries.values().map(depth).max().unwrap_or_default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
 }
 
 /// Without a character that is cut in two at the end.
@@ -158,6 +193,17 @@ mod tests {
         let (output, formed) = printed(b"{'a': 1}", OutputForm::Json);
         assert_eq!(output.text, "{'a': 1}");
         assert!(formed.unwrap_err().starts_with("what it printed is no JSON"));
+    }
+
+    #[test]
+    fn json_is_as_deep_as_can_be_kept() {
+        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        assert!(json(nested(DEEPEST_JSON).as_bytes()).is_ok());
+        for levels in [DEEPEST_JSON + 1, 127, 129, 100_000] {
+            assert_eq!(json(nested(levels).as_bytes()), Err(too_deep()), "{levels}");
+        }
+        let objects = r#"{"a":"#.repeat(65) + "1" + &"}".repeat(65);
+        assert_eq!(json(objects.as_bytes()), Err(too_deep()));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use vigie_workflow::run::Outcome;
 
 use super::{Event, Keeper, pour};
 use crate::{
-    confine::{Confinement, Task as Confined},
+    confine::{self, Confinement, Task as Confined},
     hold::tree,
 };
 
@@ -91,11 +91,14 @@ impl Keeper {
     /// returns, nothing of it runs any more.
     pub(super) fn run(&mut self, what: Program<'_>, takers: Takers, deadline: Instant) -> Ran {
         let confinement = self.task.confinement.clone();
+        // Whatever the workflow says must not mean anything to what confines the program.
+        let named: fn(&str) -> String =
+            if confinement.is_some() { confine::carried } else { str::to_owned };
         let mut command = command(confinement, &self.task.cwd, what.name, what.args);
         command
             .env_clear()
-            .envs(self.task.env.iter().map(|(name, value)| (name, value)))
-            .envs(what.env.iter().copied())
+            .envs(self.task.env.iter().map(|(name, value)| (named(name), value)))
+            .envs(what.env.iter().map(|(name, value)| (named(name), value)))
             .stdin(if what.input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -40,8 +40,10 @@ fn row(number: u64, life: RunLife) -> RunRow {
         parent: None,
         project: None,
         made: now(),
+        began: None,
         life,
         shown: Vec::new(),
+        retried_by: Vec::new(),
     }
 }
 
@@ -147,6 +149,6 @@ async fn a_run_that_does_not_read_is_said_and_the_others_go_on() {
     db.execute(spoilt, [id(12).to_string()]).unwrap();
     let found = store.load().await.unwrap();
     assert_eq!(found.runs.iter().map(|run| run.row.number).collect::<Vec<_>>(), [13]);
-    assert!(found.problems[0].contains("run_log") && found.problems[0].contains("2"));
+    assert!(found.problems[0].contains("run_log") && found.problems[0].contains('2'));
     assert_eq!(found.run_numbers, [("release".to_owned(), 13)]);
 }

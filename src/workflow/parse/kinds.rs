@@ -14,6 +14,7 @@ use super::{
 use crate::{
     keys::{CLAUDE, HTTP, JAVASCRIPT, METHODS, SHELL, SLEEP},
     language::{Body, Claude, Condition, Http, Javascript, Kind, Shell, Sleep},
+    problem::Severity,
     value::StepId,
     values,
     yaml::{Node, Value, shortened},
@@ -25,6 +26,9 @@ const MEMORY: u64 = 64 * 1024 * 1024;
 const REDIRECTS: u32 = 5;
 /// What runs a script when it does not say: it stops at the first command that fails.
 const SH: [&str; 3] = ["sh", "-e", "-c"];
+
+/// All that a step which may only read can have, whatever else it names.
+const READING: [&str; 5] = ["Read", "Grep", "Glob", "WebFetch", "WebSearch"];
 
 const PLAIN: Place = Place::Step { secrets: false };
 const SEALED: Place = Place::Step { secrets: true };
@@ -137,13 +141,23 @@ fn claude<'a>(
     if let (Some(goes_on), Some(node)) = (&goes_on, fields.get("continue")) {
         scopes.all[at.scope].steps[step].goes_on = Some((goes_on.clone(), node.span));
     }
+    let (tools, read_only) = (reader.words(&fields, "tools"), reader.bool(&fields, "read_only"));
+    let reads = |rule: &&String| READING.contains(&rule.split('(').next().unwrap_or(rule).trim());
+    if read_only
+        && let Some(more) = tools.iter().find(|rule| !reads(rule))
+        && let Some(node) = fields.get("tools")
+    {
+        let what = format!("`{more}` is never there where a step is `read_only`");
+        let hint = "leave it out, and give what it would say in the prompt: `{{ steps.ID.text }}`";
+        reader.problem(Severity::Warning, node.span, what, Some(hint.into()));
+    }
     Some(Claude {
         prompt: reader.template(&fields, "prompt", at, PLAIN)?,
         session: reader.template(&fields, "session", at, PLAIN),
         goes_on,
         model: reader.text(&fields, "model").map(str::to_owned),
-        tools: reader.words(&fields, "tools"),
-        read_only: reader.bool(&fields, "read_only"),
+        tools,
+        read_only,
         schema: fields.get("schema").and_then(|node| schema(reader, node)),
         micro_usd: reader.money(&fields, "cost_usd"),
         max_turns: reader.whole(&fields, "max_turns"),

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     keys::{APPROVAL, FIELD},
     language::{Approval, Field, OnTimeout},
+    problem::Severity,
     value::{ParamName, StepId},
     yaml::{Node, Value},
 };
@@ -49,6 +50,14 @@ pub(super) fn approval<'a>(
         let what = "`on_timeout` has no effect without `timeout`";
         reader.error(fields.key("on_timeout"), what);
     }
+    let not_starter = reader.bool(&fields, "not_starter");
+    let on_timeout = reader.word(&fields, "on_timeout");
+    if not_starter && on_timeout == Some("approve") {
+        let what =
+            "once `timeout` is over it is approved by nobody, and `not_starter` asks for somebody";
+        let hint = Some("`on_timeout: deny` waits for somebody else".into());
+        reader.problem(Severity::Warning, fields.key("on_timeout"), what.into(), hint);
+    }
     let send_back = reader.name::<StepId>(&fields, "send_back", "id of a step");
     if let (Some(to), Some(node), Some(step)) = (&send_back, fields.get("send_back"), at.step) {
         scopes.all[at.scope].steps[step].send_back = Some((to.clone(), node.span));
@@ -59,9 +68,9 @@ pub(super) fn approval<'a>(
         form: form(reader, &fields),
         by: reader.words(&fields, "by"),
         count: reader.whole(&fields, "count").unwrap_or(1),
-        not_starter: reader.bool(&fields, "not_starter"),
+        not_starter,
         timeout,
-        on_timeout: match reader.word(&fields, "on_timeout") {
+        on_timeout: match on_timeout {
             Some("approve") => OnTimeout::Approve,
             Some("fail") => OnTimeout::Fail,
             _ => OnTimeout::Deny,

@@ -24,6 +24,7 @@ impl State {
             RunState::Over(_) => {
                 // Whoever tries again knows what it came to, so time and money count from here.
                 self.run = RunState::Running;
+                self.at_once = false;
                 self.why.clear();
                 self.clock.before = chrono::TimeDelta::zero();
                 self.money.before = self.money.spent.micro_usd;
@@ -191,6 +192,23 @@ impl State {
             self.roots(node, &mut roots);
         }
         roots
+    }
+
+    /// What a stop of the run kept from its end, or from its beginning.
+    pub(super) fn stopped_short(&self) -> BTreeSet<usize> {
+        let is_one = |node: &usize| match &self.nodes[*node].stand {
+            Stand::Over { ended, .. } => ended.outcome == Outcome::Cancelled,
+            Stand::LeftOut(why) => *why == LeftOut::Stopped,
+            Stand::Waiting
+            | Stand::Pending(_)
+            | Stand::Ready
+            | Stand::Running { .. }
+            | Stand::Paused { .. }
+            | Stand::InDoubt { .. }
+            | Stand::Settled { .. }
+            | Stand::Backoff { .. } => false,
+        };
+        self.unfinished().into_iter().filter(is_one).collect()
     }
 
     fn roots(&self, node: usize, roots: &mut BTreeSet<usize>) {

@@ -20,6 +20,7 @@ pub(super) fn begin(frozen: Arc<super::Frozen>) -> Arc<State> {
         nodes: Vec::new(),
         blocks: Vec::new(),
         run: RunState::Running,
+        at_once: false,
         why: String::new(),
         attention: BTreeSet::new(),
         ready: BTreeSet::new(),
@@ -106,6 +107,8 @@ impl State {
         let at = entry.at;
         match &entry.what {
             What::Reset { steps, by, why, from } => self.reset(steps, by, why, from.as_ref()),
+            // Of the last turn it is told when the run may be over.
+            What::Spent { step, spent } => self.with(step, |it, node| it.spend(node, *spent)),
             _ if matches!(self.run, RunState::Over(_)) => {}
             What::Began { step, attempt } => {
                 self.with(step, |it, node| it.began(node, *attempt, at));
@@ -140,7 +143,10 @@ impl State {
                 self.with(step, |it, node| it.ended(node, *attempt, ended, at));
             }
             What::LeftOut { step, why } => self.with(step, |it, node| it.left_out(node, why)),
-            What::Stopping { why, .. } => self.stop(*why),
+            What::Stopping { why, by } => {
+                self.why = by.as_ref().map(|by| format!("by {by}")).unwrap_or_default();
+                self.stop(*why);
+            }
             What::Finished { status, why } => {
                 self.run = RunState::Over(*status);
                 self.why.clone_from(why);
@@ -376,12 +382,13 @@ impl State {
     }
 
     fn stop(&mut self, why: Stop) {
-        if self.run != RunState::Running {
-            return;
+        match self.run {
+            RunState::Running => self.run = RunState::Stopping(why),
+            RunState::Stopping(_) => self.at_once = true,
+            RunState::Over(_) => return,
         }
-        self.run = RunState::Stopping(why);
         for node in 0..self.nodes.len() {
-            if self.planned(node).goes_on {
+            if self.goes_on(node) {
                 self.look_again(node);
                 continue;
             }

@@ -200,6 +200,8 @@ impl Object for Shown {
         let output = &ended.output;
         Some(match key {
             "text" => self.whole(ended).unwrap_or_else(|| Value::from(output.text.as_str())),
+            // What was read as JSON was read whole, however much of its text is kept.
+            "json" if output.json.is_some() => data(&output.json),
             "json" => self.whole(ended).unwrap_or_else(|| data(&output.json)),
             "exit_code" => data(output.exit_code),
             "status" => Value::from(status(&ended.outcome)),

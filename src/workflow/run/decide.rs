@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::{Ended, LeftOut, Outcome, Output, context::context, fill, sleep::Wait, state::State};
-use crate::language::{Foreach, Kind, MOST_ROUNDS, MOST_STEPS, Sleep};
+use crate::{
+    language::{Foreach, Kind, MOST_ROUNDS, MOST_STEPS, Sleep},
+    params::{DEEPEST_VALUE, is_deeper_than, too_deep},
+};
 
 pub(super) enum Decision {
     LeaveOut(LeftOut),
@@ -89,6 +92,9 @@ fn bounded(
     node: usize,
     items: Vec<serde_json::Value>,
 ) -> Result<Vec<serde_json::Value>, String> {
+    if items.iter().any(|item| is_deeper_than(DEEPEST_VALUE, item)) {
+        return Err(too_deep("one of its items"));
+    }
     let rounds = items.len();
     if rounds > MOST_ROUNDS {
         return Err(format!("it has {rounds} items, and {MOST_ROUNDS} are the most"));

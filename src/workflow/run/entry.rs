@@ -54,6 +54,11 @@ pub enum What {
         attempt: u32,
         ended: Box<Ended>,
     },
+    /// What an agent came to is told after its turn: so much more than was known when the step ended.
+    Spent {
+        step: StepPath,
+        spent: Spent,
+    },
     /// It does not run.
     LeftOut {
         step: StepPath,

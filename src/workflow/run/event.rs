@@ -10,8 +10,22 @@ use crate::{
     Timestamp,
     language::{Approval, Kind, OnTimeout},
     nearest::nearest,
+    params::{DEEPEST_VALUE, is_deeper_than, too_deep},
     value::{StepId, StepPath},
 };
+
+/// What could not be read back is not written down: the step failed, and that part of it is gone.
+fn not_deep(mut ended: Ended) -> Ended {
+    let output = &mut ended.output;
+    let deep = |value: &serde_json::Value| is_deeper_than(DEEPEST_VALUE, value);
+    let values = output.values.len();
+    output.values.retain(|_, value| !deep(value));
+    let json = output.json.take_if(|json| deep(json));
+    if (json.is_some() || output.values.len() < values) && ended.outcome == Outcome::Done {
+        ended.outcome = Outcome::Failed { why: too_deep("what it gave") };
+    }
+    ended
+}
 
 impl Run {
     /// Takes in what became of a step. What is late or told twice gives nothing.
@@ -25,13 +39,18 @@ impl Run {
         let asks = matches!(&self.state.nodes[node].stand, Stand::Paused { attempt: it, .. } if *it == attempt);
         let what = match told {
             Told::Ended(ended) if left_behind => {
-                What::Ended { step, attempt, ended: Box::new(ended) }
+                What::Ended { step, attempt, ended: Box::new(not_deep(ended)) }
             }
             Told::Asks(_) | Told::Gone if left_behind => {
                 What::Ended { step, attempt, ended: Box::new(Ended::of(Outcome::Cancelled)) }
             }
             Told::Ended(ended) if runs || asks => {
                 What::Ended { step, attempt, ended: Box::new(self.judged(node, ended)) }
+            }
+            Told::Asks(asks) if runs && is_deeper_than(DEEPEST_VALUE, &asks.input) => {
+                let why = too_deep("what its agent wants to do");
+                let ended = Ended { spent: asks.spent, ..Ended::of(Outcome::Failed { why }) };
+                What::Ended { step, attempt, ended: Box::new(ended) }
             }
             Told::Asks(asks) if runs => What::Paused { step, attempt, asks: Box::new(asks) },
             Told::Gone if runs => What::InDoubt { step, attempt },
@@ -41,7 +60,8 @@ impl Run {
     }
 
     fn judged(&self, node: usize, ended: Ended) -> Ended {
-        match &self.state.step(node).kind {
+        let ended = not_deep(ended);
+        let judged = match &self.state.step(node).kind {
             Kind::Approval(approval) => answered(approval, ended),
             Kind::Shell(_)
             | Kind::Claude(_)
@@ -51,7 +71,8 @@ impl Run {
             | Kind::Condition(_)
             | Kind::Call(_)
             | Kind::Foreach(_) => judge(&self.state, node, ended),
-        }
+        };
+        not_deep(judged)
     }
 
     /// A person answered what a paused step waits for.
@@ -122,6 +143,10 @@ impl Run {
             RunState::Running => {
                 vec![Entry { at: now, what: What::Stopping { why, by: by.map(str::to_owned) } }]
             }
+            // A person who says it twice does not want to wait for what always runs either.
+            RunState::Stopping(why) if by.is_some() && !self.state.at_once => {
+                vec![Entry { at: now, what: What::Stopping { why, by: by.map(str::to_owned) } }]
+            }
             RunState::Stopping(_) | RunState::Over(_) => Vec::new(),
         }
     }
@@ -144,7 +169,10 @@ impl Run {
             Some(step) => {
                 let node = step.parse().ok().and_then(|path| state.find(&path));
                 let no_step = || RetryError::NoStep { step: step.into(), near: state.near(step) };
-                [node.ok_or_else(no_step)?].into()
+                // What was stopped never came to an end, so nothing may count on it.
+                let mut roots = state.stopped_short();
+                roots.insert(node.ok_or_else(no_step)?);
+                roots
             }
         };
         if roots.is_empty() {

@@ -19,12 +19,11 @@ pub fn for_people(prompt: &str) -> String {
     while let Some(at) = rest.find('<') {
         let (before, mark) = rest.split_at(at);
         shown.push_str(before);
-        rest = match mark_len(mark) {
-            Some(length) => &mark[length..],
-            None => {
-                shown.push('<');
-                &mark[1..]
-            }
+        rest = if let Some(length) = mark_len(mark) {
+            &mark[length..]
+        } else {
+            shown.push('<');
+            &mark[1..]
         };
     }
     shown + rest

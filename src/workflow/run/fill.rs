@@ -1,6 +1,6 @@
 //! What is to be done for an attempt, with everything filled in.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use super::{
     ApprovalWork, CallWork, ClaudeWork, HttpWork, JavascriptWork, Outcome, ShellWork, TurnWork,
@@ -105,7 +105,8 @@ impl Filling<'_> {
             // They are meant to be followed, so no fence stands around them.
             let end = prompt.trim_end().len();
             prompt.truncate(end);
-            prompt.push_str(&format!("\n\nSent back by {}, who says: {}", back.by, back.words));
+            // A String takes everything.
+            let _ = write!(prompt, "\n\nSent back by {}, who says: {}", back.by, back.words);
         }
         Ok(prompt)
     }

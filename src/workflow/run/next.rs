@@ -239,7 +239,11 @@ impl<'a> Beginning<'a> {
 fn finish(state: &Arc<State>) -> What {
     let first = state.failed.first();
     let (status, why) = match (state.stopping(), first) {
-        (Some(Stop::Cancelled), _) => (Finish::Cancelled, "it was cancelled".into()),
+        (Some(Stop::Cancelled), _) if state.why.is_empty() => {
+            (Finish::Cancelled, "it was cancelled".into())
+        }
+        // Whoever cancelled it.
+        (Some(Stop::Cancelled), _) => (Finish::Cancelled, state.why.clone()),
         (Some(Stop::Replaced), _) => (Finish::Cancelled, "a newer run took its place".into()),
         (Some(Stop::TimedOut), _) => (Finish::TimedOut, "it took longer than it may".into()),
         (Some(Stop::OverBudget), _) => {

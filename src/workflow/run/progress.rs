@@ -55,7 +55,7 @@ impl Mark {
             Self::Cancelled => '■',
             Self::Running => '●',
             Self::Waiting => '◌',
-            Self::Asks => '⏸',
+            Self::Asks => '?',
             Self::LeftOut => '⊘',
             Self::Backoff => '↻',
             Self::Sleeps => '☾',

@@ -82,13 +82,17 @@ impl State {
     /// No further round of it begins; one that was to run again ends with what is in it.
     pub(super) fn drop_queue(&mut self, node: usize) {
         let Some(rounds) = &mut self.nodes[node].rounds else { return };
+        let mut open = Vec::new();
         for round in std::mem::take(&mut rounds.queue) {
             if let Some(block) = rounds.blocks.get(round)
                 && self.blocks[*block].open > 0
             {
-                self.blocks[*block].live = true;
                 rounds.active += 1;
+                open.push(*block);
             }
+        }
+        for block in open {
+            self.wake_block(block);
         }
     }
 

@@ -25,6 +25,8 @@ pub(super) struct State {
     pub(super) nodes: Vec<Node>,
     pub(super) blocks: Vec<Block>,
     pub(super) run: RunState,
+    /// A person stopped it a second time: what always runs is stopped as well.
+    pub(super) at_once: bool,
     /// The sentence it ended with.
     pub(super) why: String,
     /// Nodes of which something is to be written whatever room there is.
@@ -273,9 +275,14 @@ impl State {
         }
     }
 
+    /// Whether it runs in a run that is being stopped.
+    pub(super) fn goes_on(&self, node: usize) -> bool {
+        self.planned(node).goes_on && !self.at_once
+    }
+
     /// Whether a stop of the run is one of this step.
     pub(super) fn is_stopped(&self, node: usize) -> bool {
-        self.stopping().is_some() && !self.planned(node).goes_on
+        self.stopping().is_some() && !self.goes_on(node)
     }
 
     pub(super) fn fate(&self, node: usize) -> Option<Fate> {

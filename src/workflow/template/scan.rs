@@ -81,14 +81,14 @@ fn assigns(code: &str) -> bool {
     while let Some(letter) = letters.next() {
         match quote {
             Some(open) if letter == open && before != '\\' => quote = None,
-            Some(_) => {}
             None if matches!(letter, '"' | '\'') => quote = Some(letter),
-            None if letter == '=' && !matches!(before, '=' | '!' | '<' | '>') => {
-                if letters.peek() != Some(&'=') {
-                    return true;
-                }
+            None if letter == '='
+                && !matches!(before, '=' | '!' | '<' | '>')
+                && letters.peek() != Some(&'=') =>
+            {
+                return true;
             }
-            None => {}
+            Some(_) | None => {}
         }
         before = letter;
     }

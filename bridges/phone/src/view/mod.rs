@@ -317,7 +317,12 @@ fn excerpt(row: &MessageRow) -> String {
             }
             Body::Card(card) => &card.title,
             Body::Progress(progress) => {
-                progress.ended.as_ref().or(progress.lines.last()).map_or("", String::as_str)
+                // An agent's last line is its newest; a run's first says how it is.
+                let line = match post.from {
+                    Some(_) => progress.lines.last(),
+                    None => progress.lines.first(),
+                };
+                progress.ended.as_ref().or(line).map_or("", String::as_str)
             }
             Body::Document(document) => &document.name,
             Body::File(file) => &file.name,

@@ -3,12 +3,14 @@
 
 use chrono::TimeDelta;
 
+use super::start::home_of;
 use crate::{
-    caller::{AgentRefusal, AgentReply, Principal, Standing, Ticket, Wanted},
+    caller::{AgentRefusal, AgentReply, Isolated, Principal, Standing, Ticket, TokenScope, Wanted},
     command::Refusal,
     decide::{About, Work, show},
     id::RunId,
-    run::{KnownRun, RunLife, RunListing, RunView, StartRun, Starter},
+    run::{KnownRun, Origin, RunLife, RunListing, RunView, StartRun, Starter, WorkflowView},
+    session::Session,
 };
 
 const MINUTE: TimeDelta = TimeDelta::minutes(1);
@@ -36,11 +38,76 @@ impl Work<'_> {
                 return self.run_shown(id);
             }
         }
+        self.refuse_untrusted(&start.workflow)?;
         self.refuse_beyond_bounds(caller)?;
         let id = self.start_run(start, self.agent_starter(caller), None)?;
         self.state.runs.by_agents.push_back(self.now);
         self.carry_runs();
         self.run_shown(id)
+    }
+
+    /// Agents may write a project's own files, so what stands in one runs at their word only where the
+    /// configuration trusts those files. What it calls is its part.
+    fn refuse_untrusted(&self, name: &str) -> Result<(), AgentRefusal> {
+        let known = self.workflow_named(name)?;
+        let called = known.called.values().map(|source| &source.name);
+        let mut all = std::iter::once(&known.name).chain(called);
+        let Some(workflow) = all.find(|name| !self.is_trusted(name)).cloned() else {
+            return Ok(());
+        };
+        let origin = self.state.runs.catalog.all.get(&workflow).map(|known| &known.origin);
+        let project = match origin {
+            Some(Origin::Project { project, .. }) => Some(project.to_string()),
+            Some(Origin::BuiltIn | Origin::Own) | None => home_of(&workflow).map(str::to_owned),
+        };
+        Err(AgentRefusal::NotTrusted { workflow, project: project.unwrap_or_default() })
+    }
+
+    fn is_trusted(&self, workflow: &str) -> bool {
+        match self.state.runs.catalog.all.get(workflow).map(|known| &known.origin) {
+            Some(Origin::BuiltIn | Origin::Own) => true,
+            Some(Origin::Project { triggers, .. }) => *triggers,
+            // Its file is gone or broken by now.
+            None => home_of(workflow).is_none(),
+        }
+    }
+
+    /// Those that agents may start.
+    fn workflows_for_agents(&self) -> Vec<WorkflowView> {
+        let mut all = self.state.workflow_views(self.now);
+        all.retain(|view| self.refuse_untrusted(&view.name).is_ok());
+        all
+    }
+
+    /// A run that an agent started gets no further than that agent's mail would: what is isolated is
+    /// out of reach, but for what the same run began. `Err`: a sentence without its full stop.
+    pub(super) fn reaches(&self, run: RunId, session: &Session) -> Result<(), String> {
+        let Some(root) = self.root_run(run) else { return Ok(()) };
+        let Starter::Agent { principal, .. } = &root.starter else { return Ok(()) };
+        let begun_by = session.of_run.as_ref().and_then(|of| self.root_run(of.run));
+        if begun_by.is_some_and(|of| of.id == root.id) {
+            return Ok(());
+        }
+        let may_write = match principal {
+            Principal::Session { .. } => true,
+            Principal::Client { token } => self.state.tokens.get(token).is_some_and(|token| {
+                token.revoked.is_none() && token.scopes.contains(&TokenScope::Mail)
+            }),
+        };
+        if !may_write {
+            let by = self.principal_name(principal);
+            return Err(format!(
+                "{by} started this run, and its token lacks `{}`, without which it reaches no session",
+                TokenScope::Mail
+            ));
+        }
+        let own = *principal == (Principal::Session { session: session.id });
+        let open = session.isolated == Isolated::No && self.is_visible(principal, session);
+        if own || open {
+            return Ok(());
+        }
+        let by = self.principal_name(principal);
+        Err(format!("{by} started this run and reaches no session `{}`", session.name))
     }
 
     fn agent_starter(&self, caller: &Principal) -> Starter {
@@ -145,7 +212,7 @@ impl Work<'_> {
         what: RunCall,
     ) -> Result<AgentReply, AgentRefusal> {
         match what {
-            RunCall::Workflows => Ok(AgentReply::Workflows(self.state.workflow_views(self.now))),
+            RunCall::Workflows => Ok(AgentReply::Workflows(self.workflows_for_agents())),
             RunCall::Runs => Ok(AgentReply::Runs { runs: self.runs_seen(caller) }),
             RunCall::Run(start) => self.run_by_agent(caller, &start),
             RunCall::Show { name } => {
@@ -199,11 +266,9 @@ impl Work<'_> {
                     None => Standing::Unanswered { why: "it is not known any more".into() },
                 }
             }
-            RunLife::Queued => {
-                Standing::Waiting { words: format!("{} waits for its turn", known.row.name()) }
-            }
+            RunLife::Queued => Standing::Waiting { words: self.queued_words(known) },
             RunLife::Running => {
-                let since = show::span(known.row.made, self.now);
+                let since = show::span(known.row.since(), self.now);
                 let name = known.row.name();
                 let asks = self.state.runs.gates_of(id).len();
                 let waits = if asks > 0 { ", and waits for a person" } else { "" };

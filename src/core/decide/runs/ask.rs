@@ -11,9 +11,10 @@ use super::PATIENCE;
 use crate::{
     agent::{Asked, Choice, Decision, Question},
     bridge::Fact,
+    caller::Principal,
     decide::{Work, card, given::field_title},
     gate::{Answer, Gate, GateState, StepWaits, Waits},
-    id::{GateId, HumanId, RunId},
+    id::{HumanId, RunId},
     run::Starter,
     text,
 };
@@ -34,23 +35,15 @@ impl Work<'_> {
         approval: ApprovalWork,
     ) {
         let timeout = approval.timeout.and_then(|t| chrono::TimeDelta::from_std(t).ok());
-        let (count, not_starter) = (approval.count as usize, approval.not_starter);
         let until = self.now.checked_add_signed(timeout.unwrap_or(PATIENCE));
         let until = until.unwrap_or(self.now + PATIENCE);
-        let verb = "asks for your approval";
-        let Some(gate) =
-            self.begin_step_gate(run, step, attempt, Asked::Approval(approval), verb, until)
-        else {
+        if let Some(why) = self.too_few_to_approve(run, &approval) {
+            return self.tell_ended(run, step, attempt, Outcome::Failed { why });
+        }
+        let verb = "asks for approval";
+        let ask = Asked::Approval(approval);
+        if self.begin_step_gate(run, step, attempt, ask, verb, until).is_none() {
             return;
-        };
-        let may = self.may_answer(&gate);
-        if may.len() < count.max(1) {
-            let who =
-                if may.is_empty() { "Nobody".into() } else { format!("Only {}", may.join(", ")) };
-            let needed = if count > 1 { format!(", and {count} have to") } else { String::new() };
-            let not = if not_starter { " (whoever started it may not)" } else { "" };
-            let warning = format!("{who} may approve this{needed}{not}.");
-            self.warn_on(gate.id, warning);
         }
         self.people_have(run, step.clone(), attempt);
     }
@@ -104,7 +97,7 @@ impl Work<'_> {
         let row = known.row.clone();
         let mut shown = card::shown(&ask, "");
         let verb = if verb.is_empty() { shown.title.clone() } else { verb.into() };
-        shown.title = format!("{name}, step {step}: {verb}");
+        shown.title = format!("{verb} ({step})");
         let fact = |label: &str, value: String| Fact { label: label.into(), value };
         shown.facts.push(fact("Started by", self.started_by(&row)));
         let waits =
@@ -112,11 +105,18 @@ impl Work<'_> {
         Some(self.begin_gate(waits, ask, shown, until))
     }
 
-    fn warn_on(&mut self, gate: GateId, warning: String) {
-        let Some(mut gate) = self.state.gates.get(&gate).cloned() else { return };
-        gate.shown.warnings.push(warning);
-        self.put(crate::state::Row::Gate(gate.clone()));
-        self.update_cards(&gate);
+    /// What nobody can ever approve is not waited for.
+    fn too_few_to_approve(&self, run: RunId, approval: &ApprovalWork) -> Option<String> {
+        let (count, may) = (approval.count.max(1) as usize, self.may_approve(approval, run));
+        if may.len() >= count {
+            return None;
+        }
+        let who = if may.is_empty() { "nobody".into() } else { format!("only {}", may.join(", ")) };
+        let needed = if count > 1 { format!(", and {count} have to") } else { String::new() };
+        let not = if approval.not_starter { " (whoever started it may not)" } else { "" };
+        Some(format!(
+            "{who} may approve this{needed}{not}; add people to the configuration, or change `by`, `count` or `not_starter` of the step"
+        ))
     }
 
     pub(super) fn has_open_gate(&self, run: RunId, step: &StepPath, attempt: u32) -> bool {
@@ -261,12 +261,19 @@ impl Work<'_> {
         self.tell_run(run, step, attempt, Told::Ended(ended));
     }
 
-    /// The person who started that run, or the one that called it.
-    pub(in crate::decide) fn human_starter(&self, run: RunId) -> Option<HumanId> {
-        match &self.root_run(run)?.starter {
-            Starter::Human { human, .. } => Some(human.clone()),
-            Starter::Agent { .. } | Starter::Cron { .. } | Starter::Webhook | Starter::Run => None,
-        }
+    /// Whether that person started the run, or the one that called it: at the desk, with a token they
+    /// made, or by trying it again. Who started the session of an agent is not kept.
+    pub(in crate::decide) fn is_starter(&self, run: RunId, human: &HumanId) -> bool {
+        let Some(row) = self.root_run(run) else { return false };
+        let started = match &row.starter {
+            Starter::Human { human, .. } => Some(human),
+            Starter::Agent { principal, .. } => match self.root_of(principal) {
+                Principal::Client { token } => self.state.tokens.get(&token).map(|token| &token.by),
+                Principal::Session { .. } => None,
+            },
+            Starter::Cron { .. } | Starter::Webhook | Starter::Run => None,
+        };
+        started == Some(human) || row.retried_by.contains(human)
     }
 
     /// What the card shows of the form and of those who said yes.

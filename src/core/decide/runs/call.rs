@@ -5,7 +5,10 @@ use vigie_workflow::{
     value::StepPath,
 };
 
-use super::{DEEPEST_CALL, start::Making};
+use super::{
+    DEEPEST_CALL,
+    start::{Making, home_of, stays_home},
+};
 use crate::{
     Timestamp,
     decide::Work,
@@ -21,7 +24,7 @@ impl Work<'_> {
         step: &StepPath,
         attempt: u32,
         call: CallWork,
-        project: Option<String>,
+        project: Option<&str>,
         until: Option<Timestamp>,
     ) {
         match self.making_of_call(run, step, attempt, call, project) {
@@ -40,7 +43,7 @@ impl Work<'_> {
         step: &StepPath,
         attempt: u32,
         call: CallWork,
-        project: Option<String>,
+        project: Option<&str>,
     ) -> Result<Making, String> {
         let known = self.state.runs.get(run).ok_or("its run is gone")?;
         if self.depth_of_run(run) >= DEEPEST_CALL {
@@ -53,12 +56,16 @@ impl Work<'_> {
         let given = given.map(|(name, value)| (name.to_string(), crate::run::Given::Json(value)));
         let params = super::start::typed(&source, &given.collect())
             .map_err(|mistakes| format!("`{}`: {}", call.workflow, mistakes.join("; ")))?;
-        let project = match project {
+        let project = match project.or_else(|| home_of(&source.name)) {
             Some(name) => {
-                Some(self.project(Some(&name)).map_err(|refusal| refusal.to_string())?.name)
+                Some(self.project(Some(name)).map_err(|refusal| refusal.to_string())?.name)
             }
             None => known.row.project.clone(),
         };
+        if let Some(project) = &project {
+            self.stays(run, project)?;
+            stays_home(&source.name, project)?;
+        }
         Ok(Making {
             source,
             called: frozen.called.clone(),

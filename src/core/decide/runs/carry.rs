@@ -38,6 +38,7 @@ enum Act {
     },
     StopSome,
     Reopen,
+    Nothing,
     Finish {
         status: vigie_workflow::run::Finish,
         why: String,
@@ -63,6 +64,7 @@ fn act(what: &What) -> Act {
             Act::LetGo { step: step.clone(), attempt: Some(*attempt) }
         }
         What::LeftOut { step, .. } => Act::LetGo { step: step.clone(), attempt: None },
+        What::Spent { .. } => Act::Nothing,
         What::Reset { .. } => Act::Reopen,
         What::Stopping { .. } => Act::StopSome,
         What::Finished { status, why } => Act::Finish { status: *status, why: why.clone() },
@@ -127,6 +129,7 @@ impl Work<'_> {
                 self.let_go(run, &step, Some(attempt));
                 self.ask_in_doubt(run, &step, attempt);
             }
+            Act::Nothing => {}
             Act::StopSome => self.stop_what_is_to_stop(run),
             Act::Reopen => {
                 self.reopen(run);
@@ -247,7 +250,7 @@ impl Work<'_> {
             }
             WorkKind::Approval(approval) => self.ask_approval(run, &step, attempt, approval),
             WorkKind::Call(call) => {
-                self.call_workflow(run, &step, attempt, call, work.project, until);
+                self.call_workflow(run, &step, attempt, call, work.project.as_deref(), until);
             }
         }
     }
@@ -271,6 +274,7 @@ impl Work<'_> {
         let own = known.row.project.as_ref().map(ToString::to_string);
         let project = self.project(work.project.or(own).as_deref());
         let project = project.map_err(|refusal| refusal.to_string())?;
+        self.stays(run, &project.name)?;
         let Some(name) = work.in_session else { return Ok(project) };
         let session = self.state.session_named(name.trim());
         let session = session.ok_or_else(|| format!("there is no session `{name}`"))?;
@@ -278,6 +282,7 @@ impl Work<'_> {
             let (other, own) = (&session.project, &project.name);
             return Err(format!("{name} works in {other}, and this step in {own}"));
         }
+        self.reaches(run, session)?;
         Ok(Project { path: session.cwd.clone(), ..project })
     }
 

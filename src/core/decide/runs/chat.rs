@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::progress::head;
+use super::progress::cancel_button;
 use crate::{
     bridge::Level,
     command::Refusal,
@@ -32,7 +32,7 @@ impl Work<'_> {
                 self.say_here(message, &words);
             }
             Ok(None) => {}
-            Err(refusal) => self.say_here(message, &refusal.in_a_chat()),
+            Err(refusal) => self.say_here(message, &in_full(&refusal)),
         }
     }
 
@@ -40,7 +40,7 @@ impl Work<'_> {
         let all = || self.state.runs.all().rev();
         let (open, over): (Vec<_>, Vec<_>) = all().partition(|known| known.row.life.is_open());
         let listed = open.into_iter().chain(over).take(LISTED);
-        let lines: Vec<_> = listed.map(|known: &KnownRun| head(known, self.now)).collect();
+        let lines: Vec<_> = listed.map(|known: &KnownRun| self.head(known)).collect();
         let words = if lines.is_empty() {
             "Nothing was run yet. /run lists what can be.".to_owned()
         } else {
@@ -50,11 +50,18 @@ impl Work<'_> {
     }
 
     pub(in crate::decide) fn slash_cancel(&mut self, message: &Message, arguments: &str) {
+        let open: Vec<_> = self.state.runs.open().filter(|it| it.row.parent.is_none()).collect();
+        if let ([one], true) = (open.as_slice(), arguments.trim().is_empty()) {
+            let name = one.row.name();
+            let button = cancel_button(&one.row);
+            let words = Rich::plain(format!("Cancel {name}?"));
+            return self.say_post(message, show::note(Level::Note, words, vec![button]));
+        }
         let words = match self.run_meant(arguments, "cancel") {
             Ok(run) => self.cancel_run_by(run, &message.human),
             Err(refusal) => Err(refusal),
         };
-        let words = words.unwrap_or_else(|refusal| refusal.in_a_chat());
+        let words = words.unwrap_or_else(|refusal| in_full(&refusal));
         self.say_here(message, &words);
     }
 
@@ -66,7 +73,7 @@ impl Work<'_> {
             Ok(run) => self.retry_run_by(run, parts.next(), &message.human),
             Err(refusal) => Err(refusal),
         };
-        let words = words.unwrap_or_else(|refusal| refusal.in_a_chat());
+        let words = words.unwrap_or_else(|refusal| in_full(&refusal));
         self.say_here(message, &words);
     }
 
@@ -83,6 +90,12 @@ impl Work<'_> {
         }
         self.run_named(name)
     }
+}
+
+/// With its full stop.
+fn in_full(refusal: &Refusal) -> String {
+    let words = refusal.in_a_chat();
+    if words.ends_with(['.', '!', '?', ':']) { words } else { format!("{words}.") }
 }
 
 /// `k=v k2="a b" k3='c d'`.

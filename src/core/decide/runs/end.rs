@@ -60,12 +60,14 @@ impl Work<'_> {
             RunLife::Over { .. } => return Err(Refusal::NotRun(format!("{name} is over already"))),
             RunLife::NotRun { .. } => return Err(Refusal::NotRun(format!("{name} never ran"))),
         }
-        if let RunState::Stopping(_) = known.run.state() {
-            return Ok(format!("{name} is being stopped already."));
-        }
+        let again = matches!(known.run.state(), RunState::Stopping(_));
         self.journal("run_cancelled", about, json!({ "run": id, "name": name, "by": by }));
         self.stop_run(id, Stop::Cancelled, Some(by));
-        Ok(format!("Stopping {name}."))
+        Ok(if again {
+            format!("Stopping {name} at once, with what always runs.")
+        } else {
+            format!("Stopping {name}.")
+        })
     }
 
     /// Runs what failed again, or that step and all that needs it.
@@ -107,8 +109,12 @@ impl Work<'_> {
         let Some(mut row) = self.state.runs.get(id).map(|known| known.row.clone()) else {
             return Err(Refusal::NotRun("that run is not known any more".into()));
         };
+        row.began = (life == RunLife::Running).then_some(self.now);
         row.life = life;
         row.shown = Vec::new();
+        if let Some(human) = about.human.as_ref().filter(|human| !row.retried_by.contains(human)) {
+            row.retried_by.push(human.clone());
+        }
         self.put(Row::Run(row));
         self.journal(
             "run_retried",
@@ -123,7 +129,8 @@ impl Work<'_> {
     pub(super) fn reopen(&mut self, id: RunId) {
         let Some(known) = self.state.runs.get(id) else { return };
         if !known.row.life.is_open() {
-            let row = RunRow { life: RunLife::Running, ..known.row.clone() };
+            let began = Some(self.now);
+            let row = RunRow { life: RunLife::Running, began, ..known.row.clone() };
             self.put(Row::Run(row));
         }
     }

@@ -1,11 +1,13 @@
-//! A start of a run that a person fills in: one question after another in one message.
+//! A start of a run that a person fills in: one question after another, each the last message of its
+//! chat, and then all of it with the button that begins.
 
+use chrono::TimeDelta;
 use std::collections::BTreeMap;
 use vigie_workflow::language::{Param, ParamKind};
 
 use super::start::typed;
 use crate::{
-    bridge::{Action, Button, Level, Post, Weight},
+    bridge::{Action, Button, Level, Mark, Post, Weight},
     command::Refusal,
     decide::{Work, gates::Who, heard::Message, outbox::target_of, show},
     delivery::{Rank, Shown},
@@ -17,6 +19,12 @@ use crate::{
 
 /// Workflows that are offered as buttons; any other is written by its name.
 const OFFERED: usize = 12;
+
+/// Params that can be changed by a tap; any other is written anew.
+const CHANGED: usize = 6;
+
+/// Words without an address answer what was asked so lately: later on nobody has it in mind.
+const FRESH: TimeDelta = TimeDelta::minutes(15);
 
 /// Where a form stands.
 enum Next {
@@ -35,8 +43,8 @@ impl Work<'_> {
             ready.map(|known| (rank(&known.origin), known.name.clone())).collect();
         ready.sort();
         let offered = ready.into_iter().map(|(_, name)| name).take(OFFERED).collect();
-        let form = Self::new_form(message, String::new(), BTreeMap::new(), offered);
-        self.post_form(form);
+        let form = self.new_form(message, String::new(), None, BTreeMap::new(), offered);
+        self.post_form(form, None);
     }
 
     /// `/run NAME k=v`: begins at once where nothing is left to ask.
@@ -55,11 +63,12 @@ impl Work<'_> {
             source.workflow.params.iter().any(|param| asked(&param))
         });
         let wrong = known.source.as_ref().map(|source| typed(source, &given).err());
-        let lacks = |mistake: &String| mistake.contains("has no value");
+        let lacks = |mistake: &String| mistake.contains("` is needed (");
         let only_lacks = wrong.flatten().is_none_or(|mistakes| mistakes.iter().all(lacks));
-        if missing && only_lacks && project.is_none() {
-            let form = Self::new_form(message, known.name.clone(), given, Vec::new());
-            self.post_form(form);
+        if missing && only_lacks {
+            self.project_of_start(&known, project.as_deref())?;
+            let form = self.new_form(message, known.name.clone(), project, given, Vec::new());
+            self.post_form(form, None);
             return Ok(None);
         }
         let start = StartRun { workflow: known.name.clone(), params: given, project, key: None };
@@ -68,8 +77,10 @@ impl Work<'_> {
     }
 
     fn new_form(
+        &self,
         message: &Message,
         workflow: String,
+        project: Option<String>,
         given: BTreeMap<String, Given>,
         offered: Vec<String>,
     ) -> RunForm {
@@ -80,31 +91,51 @@ impl Work<'_> {
             place: message.place.clone(),
             offered,
             workflow,
+            project,
             given,
+            asked: Vec::new(),
+            changes: None,
+            at: self.now,
             shown: None,
         }
     }
 
-    fn post_form(&mut self, mut form: RunForm) {
-        let post = self.form_post(&form, None);
-        if let Some(shown) = form.shown.clone() {
+    /// Asks what comes next, below all else; what it asked before keeps `answered` and no button.
+    fn post_form(&mut self, mut form: RunForm, answered: Option<&str>) {
+        if let (Some(shown), Some(answered)) = (form.shown.take(), answered) {
+            let mut text = Rich::default();
+            text.push(&form.workflow, Some(Style::Bold));
+            text.push(&format!(": {}", text::reveal(&text::mask(answered).text).text.text), None);
+            let post = show::note(Level::Log, text, vec![]);
             self.edit_all(&[shown], &post, Rank::Note);
-        } else {
-            let delivery = self.post_to_place(&form.place, None, post);
-            form.shown = Some(Shown { delivery, to: target_of(&form.place) });
         }
+        if let Next::Ask { param, .. } = self.next_of(&form) {
+            let name = param.name.to_string();
+            if !form.asked.contains(&name) {
+                form.asked.push(name);
+            }
+        }
+        form.at = self.now;
+        let post = self.form_post(&form, None);
+        let delivery = self.post_to_place(&form.place, None, post);
+        form.shown = Some(Shown { delivery, to: target_of(&form.place) });
         self.state.runs.keep_form(form);
+    }
+
+    fn params_of(&self, form: &RunForm) -> &[Param] {
+        let known = self.state.runs.catalog.all.get(&form.workflow);
+        let source = known.and_then(|known| known.source.as_ref());
+        source.map(|source| source.workflow.params.as_slice()).unwrap_or_default()
     }
 
     fn next_of(&self, form: &RunForm) -> Next {
         if form.workflow.is_empty() {
             return Next::Choose;
         }
-        let known = self.state.runs.catalog.all.get(&form.workflow);
-        let source = known.and_then(|known| known.source.as_ref());
-        let params = source.map(|source| source.workflow.params.as_slice()).unwrap_or_default();
-        let open = params.iter().enumerate().find(|(_, param)| {
-            param.default.is_none() && !form.given.contains_key(param.name.as_str())
+        let mut params = self.params_of(form).iter().enumerate();
+        let open = params.find(|(_, param)| match &form.changes {
+            Some(name) => param.name.as_str() == name,
+            None => is_open(form, param),
         });
         open.map_or(Next::Confirm, |(at, param)| Next::Ask { at, param: param.clone() })
     }
@@ -114,7 +145,7 @@ impl Work<'_> {
         let drop = button("Leave it".into(), Weight::Plain, Action::DropRun { form: form.id });
         let mut text = Rich::default();
         if let Some(wrong) = wrong {
-            text.push(&format!("{}.\n", text::reveal(wrong).text.text), None);
+            text.append(&show::ticked(&format!("{}.\n", text::reveal(wrong).text.text)));
         }
         let mut buttons = Vec::new();
         match self.next_of(form) {
@@ -126,12 +157,21 @@ impl Work<'_> {
                 }));
             }
             Next::Ask { at, param } => {
-                let title = if param.title.is_empty() { param.name.as_str() } else { &param.title };
                 text.push(&form.workflow, Some(Style::Bold));
-                text.push(&format!(": {}?", text::reveal(title).text.text), None);
+                text.push(&format!(": {}?", text::reveal(title_of(&param)).text.text), None);
+                if let Some(bounds) = bounds(param.kind) {
+                    text.push(&format!(" ({bounds})"), None);
+                }
+                let place = form.asked.iter().position(|name| name == param.name.as_str());
+                let open = self.params_of(form).iter().filter(|param| is_open(form, param));
+                let later = open.filter(|open| !form.asked.contains(&open.name.to_string()));
+                let all = form.asked.len() + later.count();
+                if let Some(place) = place.filter(|_| all > 1 && form.changes.is_none()) {
+                    text.push(&format!(" {} of {all}.", place + 1), None);
+                }
                 let choices = choices(&param);
                 if choices.is_empty() {
-                    text.push(" Reply to this with it.", None);
+                    text.push(" Write it here.", None);
                 }
                 buttons.extend(choices.iter().enumerate().map(|(option, choice)| {
                     let action = Action::FillIn { form: form.id, at, option };
@@ -139,14 +179,13 @@ impl Work<'_> {
                 }));
             }
             Next::Confirm => {
-                text.push(&form.workflow, Some(Style::Bold));
-                let given =
-                    form.given.iter().map(|(name, given)| format!("{name}={}", said(given)));
-                let given: Vec<_> = given.collect();
-                let with =
-                    if given.is_empty() { String::new() } else { format!(" {}", given.join(" ")) };
-                let masked = text::mask(&with).text;
-                text.push(&format!("{}: start it?", text::reveal(&masked).text.text), None);
+                self.sum_up(form, &mut text);
+                let params = self.params_of(form).iter().enumerate().take(CHANGED);
+                buttons.extend(params.map(|(at, param)| {
+                    let label = format!("Change {}", text::reveal(title_of(param)).text.text);
+                    let action = Action::FillIn { form: form.id, at, option: 0 };
+                    button(label, Weight::Plain, action)
+                }));
                 buttons.push(button(
                     "Start".into(),
                     Weight::Go,
@@ -158,13 +197,30 @@ impl Work<'_> {
         show::note(Level::Note, text, buttons)
     }
 
+    /// All that a start would begin with.
+    fn sum_up(&self, form: &RunForm, text: &mut Rich) {
+        text.push(&form.workflow, Some(Style::Bold));
+        text.push(": start it?", None);
+        for param in self.params_of(form) {
+            let given = form.given.get(param.name.as_str()).map(said);
+            let default = || param.default.as_ref().map(|value| worded(value) + " (the default)");
+            let value = given.or_else(default).unwrap_or_default();
+            let masked = text::mask(&format!("{}: {value}", param.name)).text;
+            text.push(&format!("\n{}", text::reveal(&masked).text.text), None);
+        }
+        let known = self.state.runs.catalog.all.get(&form.workflow);
+        let project =
+            known.and_then(|known| self.project_of_start(known, form.project.as_deref()).ok()?);
+        if let Some(project) = project {
+            text.push(&format!("\nin the project {project}"), None);
+        }
+    }
+
     fn list_workflows(&self, offered: &[String], text: &mut Rich) {
         let all = &self.state.runs.catalog.all;
         if all.is_empty() {
-            text.push(
-                "No workflow is known. `vigie workflow` at the desk says where they lie.",
-                None,
-            );
+            let words = "No workflow is known. `vigie workflow` at the desk says where they lie.";
+            text.append(&show::ticked(words));
         }
         for known in offered.iter().filter_map(|name| all.get(name)) {
             text.push(&known.name, Some(Style::Code));
@@ -175,11 +231,12 @@ impl Work<'_> {
         let broken = all.values().filter(|known| known.source.is_none()).count();
         let more = all.len().saturating_sub(offered.len() + broken);
         if more > 0 {
-            text.push(&format!("and {more} more; `vigie workflow list` has all\n"), None);
+            let words = format!("and {more} more; `vigie workflow list` has all\n");
+            text.append(&show::ticked(&words));
         }
         if broken > 0 {
             let words = format!("{broken} with mistakes; `vigie workflow check` shows them\n");
-            text.push(&words, None);
+            text.append(&show::ticked(&words));
         }
         if !all.is_empty() {
             text.push("Or write: /run NAME name=value", None);
@@ -189,25 +246,34 @@ impl Work<'_> {
     /// A tap on one of the options; the words are for whoever tapped.
     pub(in crate::decide) fn fill_in(&mut self, id: HeardId, at: usize, option: usize) -> String {
         let Some(mut form) = self.state.runs.form(id).cloned() else { return GONE.into() };
-        let said = match self.next_of(&form) {
+        let answered = match self.next_of(&form) {
             Next::Choose => {
                 let Some(name) = form.offered.get(option).cloned() else { return GONE.into() };
                 form.workflow.clone_from(&name);
                 form.offered.clear();
-                name
+                self.post_form(form, Some("chosen"));
+                return name;
             }
             Next::Ask { at: open, param } if open == at => {
                 let Some(choice) = choices(&param).get(option).cloned() else {
                     return GONE.into();
                 };
-                let said = worded(&choice);
+                let answered = format!("{}: {}", param.name, worded(&choice));
                 form.given.insert(param.name.to_string(), Given::Json(choice));
-                said
+                form.changes = None;
+                answered
             }
-            Next::Ask { .. } | Next::Confirm => return "That was answered already.".into(),
+            Next::Confirm => {
+                let Some(param) = self.params_of(&form).get(at) else { return GONE.into() };
+                let words = format!("Changing {}.", title_of(param));
+                form.changes = Some(param.name.to_string());
+                self.post_form(form, Some("being changed"));
+                return words;
+            }
+            Next::Ask { .. } => return "That was answered already.".into(),
         };
-        self.post_form(form);
-        said
+        self.post_form(form, Some(&answered));
+        answered
     }
 
     /// Words in reply to what a form asks. `false`: they are none.
@@ -226,10 +292,13 @@ impl Work<'_> {
     pub(in crate::decide) fn fills_in_unasked(&mut self, message: &Message) -> bool {
         let waits = |form: &&RunForm| {
             let wants = match self.next_of(form) {
-                Next::Ask { param, .. } => choices(&param).is_empty(),
+                Next::Ask { param, .. } => {
+                    choices(&param).is_empty() || chosen(&param, &message.text).is_some()
+                }
                 Next::Choose | Next::Confirm => false,
             };
-            wants && is_here(form, message) && form.human == message.human
+            let fresh = self.now - form.at < FRESH && message.can_have_seen(form.at);
+            wants && fresh && is_here(form, message) && form.human == message.human
         };
         let mut waiting = self.state.runs.forms().filter(waits).cloned();
         let (form, other) = (waiting.next(), waiting.next());
@@ -241,22 +310,29 @@ impl Work<'_> {
     fn take_words(&mut self, mut form: RunForm, message: &Message) -> bool {
         let Next::Ask { param, .. } = self.next_of(&form) else { return false };
         let name = param.name.to_string();
-        form.given.insert(name.clone(), Given::Text(message.text.trim().into()));
+        let words = Given::Text(message.text.trim().into());
+        let given = chosen(&param, &message.text).map_or(words, Given::Json);
+        let answered = format!("{name}: {}", said(&given));
+        let before = form.given.insert(name.clone(), given);
         let known = self.state.runs.catalog.all.get(&form.workflow);
         let source = known.and_then(|known| known.source.as_ref());
         let mistakes = source.map(|source| typed(source, &form.given).err().unwrap_or_default());
         let its = format!("`{name}`:");
         let wrong = mistakes.unwrap_or_default().into_iter().find(|words| words.starts_with(&its));
         if let Some(wrong) = wrong {
-            form.given.remove(&name);
+            match before {
+                Some(before) => form.given.insert(name, before),
+                None => form.given.remove(&name),
+            };
             let post = self.form_post(&form, Some(&wrong));
             let shown = form.shown.clone();
             self.edit_all(&shown.into_iter().collect::<Vec<_>>(), &post, Rank::Note);
             let why = wrong;
-            self.mark(&message.receipt(vec![]), crate::bridge::Mark::NotTaken { why });
+            self.mark(&message.receipt(vec![]), Mark::NotTaken { why });
         } else {
-            self.mark_done(&message.receipt(vec![]), "Noted.".into());
-            self.post_form(form);
+            form.changes = None;
+            self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words: None });
+            self.post_form(form, Some(&answered));
         }
         true
     }
@@ -270,7 +346,7 @@ impl Work<'_> {
         let start = StartRun {
             workflow: form.workflow.clone(),
             params: form.given.clone(),
-            project: None,
+            project: form.project.clone(),
             key: None,
         };
         let starter = Starter::Human { human: who.human.clone(), via: who.via.clone() };
@@ -285,7 +361,7 @@ impl Work<'_> {
         let Some(known) = self.state.runs.get(run) else { return String::new() };
         let name = known.row.name();
         match &known.row.life {
-            RunLife::Queued => format!("{name} waits for its turn."),
+            RunLife::Queued => format!("{}.", self.queued_words(known)),
             RunLife::Running | RunLife::Over { .. } => format!("{name} starts."),
             RunLife::NotRun { why, .. } => format!("{name} did not run: {why}."),
         }
@@ -335,6 +411,42 @@ fn rank(origin: &Origin) -> u8 {
 
 fn is_here(form: &RunForm, message: &Message) -> bool {
     form.place.bridge == message.place.bridge && form.place.chat == message.place.chat
+}
+
+fn is_open(form: &RunForm, param: &Param) -> bool {
+    param.default.is_none() && !form.given.contains_key(param.name.as_str())
+}
+
+fn title_of(param: &Param) -> &str {
+    if param.title.is_empty() { param.name.as_str() } else { &param.title }
+}
+
+/// What its values are, where no choice shows it.
+fn bounds(kind: ParamKind) -> Option<String> {
+    match kind {
+        ParamKind::Integer { minimum: Some(least), maximum: Some(most) } => {
+            Some(format!("{least} to {most}"))
+        }
+        ParamKind::Integer { minimum: Some(least), maximum: None } => {
+            Some(format!("{least} or more"))
+        }
+        ParamKind::Integer { minimum: None, maximum: Some(most) } => {
+            Some(format!("{most} or less"))
+        }
+        ParamKind::Integer { minimum: None, maximum: None } => Some("a whole number".into()),
+        ParamKind::Number => Some("a number".into()),
+        ParamKind::Json => Some("JSON".into()),
+        ParamKind::String { longest: Some(most) } => Some(format!("at most {most} characters")),
+        ParamKind::String { longest: None } | ParamKind::Boolean => None,
+    }
+}
+
+/// The choice that is written out, or its number.
+fn chosen(param: &Param, text: &str) -> Option<serde_json::Value> {
+    let (text, all) = (text.trim(), choices(param));
+    let same = |choice: &&serde_json::Value| worded(choice).eq_ignore_ascii_case(text);
+    let number = || all.get(text.parse::<usize>().ok()?.checked_sub(1)?);
+    all.iter().find(same).or_else(number).cloned()
 }
 
 /// What a tap can give.

@@ -1,7 +1,7 @@
 //! What chats show of a run: one message each, changed as it goes on, and a word at its end.
 
 use chrono::TimeDelta;
-use vigie_workflow::run::Finish;
+use vigie_workflow::run::{Finish, RunState};
 
 use super::view::outcome_words;
 use crate::{
@@ -9,8 +9,9 @@ use crate::{
     bridge::{Action, Body, Button, Level, Post, Progress, Weight},
     decide::{Work, outbox::Draft, outbox::target_of, show},
     delivery::{Outgoing, Rank, Shown, Target},
+    gate::Gate,
     id::RunId,
-    run::{KnownRun, RunLife, RunRow},
+    run::{KnownRun, RunLife, RunRow, Starter},
     state::{Chat, Row},
     text::{Rich, Style},
 };
@@ -48,17 +49,12 @@ impl Work<'_> {
         if ended.is_some() && known.row.shown.is_empty() {
             return;
         }
-        let cancel = Button {
-            label: format!("Cancel {}", known.row.name()),
-            detail: None,
-            weight: Weight::Plain,
-            action: Action::CancelRun { run: id },
-        };
-        let mut lines = vec![head(known, self.now)];
+        let cancel = cancel_button(&known.row);
+        let mut lines = vec![self.head(known)];
         lines.extend(progress_lines(known, self.now));
         let buttons = if ended.is_some() { vec![] } else { vec![cancel] };
         let mut row = known.row.clone();
-        let body = Body::Progress(Progress { lines, since: row.made, ended, buttons });
+        let body = Body::Progress(Progress { lines, since: row.since(), ended, buttons });
         let post = Post { from: None, level: Level::Log, body };
         if row.shown.is_empty() {
             row.shown = self.post_to_places(&row, &post, Rank::Progress);
@@ -114,11 +110,13 @@ impl Work<'_> {
         let row = known.row.clone();
         let spent = known.run.spent().micro_usd;
         let cost = if spent > 0 { format!(", {}", show::money(spent)) } else { String::new() };
-        let span = show::span(row.made, self.now);
-        let line = format!("{} {} after {span}{cost}", row.name(), finish_words(status));
+        let span = show::span(row.since(), self.now);
+        let by = why.strip_prefix("by ").filter(|_| status == Finish::Cancelled);
+        let by = by.map(|by| format!(" by {}", shown_words(by))).unwrap_or_default();
+        let line = format!("{} {}{by} after {span}{cost}", row.name(), finish_words(status));
         let mut text = Rich::plain(line.clone());
         if !why.is_empty() && status != Finish::Cancelled {
-            text.push(&format!(": {}", shown_words(&why)), None);
+            text.append(&show::ticked(&format!(": {}", shown_words(&why))));
         }
         text.push(".", None);
         let failures = failures(known);
@@ -127,6 +125,10 @@ impl Work<'_> {
             text.push(&format!("\n{failed}"), Some(Style::Quote));
         }
         let (level, buttons) = match status {
+            // Nobody sits and waits for what its schedule began.
+            Finish::Succeeded if matches!(row.starter, Starter::Cron { .. }) => {
+                (Level::Log, vec![])
+            }
             Finish::Succeeded => (Level::Note, vec![]),
             Finish::Cancelled | Finish::Denied => (Level::Note, vec![retry_button(&row)]),
             Finish::Failed | Finish::TimedOut => (Level::Ring, vec![retry_button(&row)]),
@@ -134,6 +136,78 @@ impl Work<'_> {
         self.show_run_progress(id, Some(line));
         let post = show::note(level, text, buttons);
         self.post_to_places(&row, &post, Rank::Final);
+    }
+
+    /// `release-12 runs since 4 min`.
+    pub(super) fn head(&self, known: &KnownRun) -> String {
+        let row = &known.row;
+        let (name, age) = (row.name(), show::span(row.since(), self.now));
+        match &row.life {
+            RunLife::Queued => self.queued_words(known),
+            RunLife::Running => match known.run.state() {
+                RunState::Stopping(_) => format!("{name} is being stopped"),
+                RunState::Running | RunState::Over(_) => {
+                    let codes = self.codes_of(row.id);
+                    if codes.is_empty() {
+                        format!("{name} runs since {age}")
+                    } else {
+                        format!("{name} waits for you: {}", codes.join(", "))
+                    }
+                }
+            },
+            RunLife::Over { status, at, .. } => {
+                format!("{name} {} after {}", finish_words(*status), show::span(row.since(), *at))
+            }
+            RunLife::NotRun { why, .. } => format!("{name} did not run: {why}"),
+        }
+    }
+
+    /// Codes of what that run, or one that it called, asks people.
+    fn codes_of(&self, run: RunId) -> Vec<String> {
+        let of_it =
+            |gate: &&Gate| gate.step().is_some_and(|waits| self.is_part_of(waits.of_run, run));
+        let mut open: Vec<_> = self.state.open_gates().filter(of_it).collect();
+        open.sort_by_key(|gate| gate.opened);
+        open.into_iter().map(|gate| gate.code.to_string()).collect()
+    }
+
+    fn is_part_of(&self, part: RunId, run: RunId) -> bool {
+        part == run || self.root_run(part).is_some_and(|root| root.id == run)
+    }
+
+    /// `release-2 waits until release-1 is over`.
+    pub(super) fn queued_words(&self, known: &KnownRun) -> String {
+        let row = &known.row;
+        let ahead = |other: &&KnownRun| {
+            other.row.workflow == row.workflow
+                && other.row.parent.is_none()
+                && (other.row.life == RunLife::Running || other.row.number < row.number)
+                && other.row.id != row.id
+        };
+        let mut ahead: Vec<_> = self.state.runs.open().filter(ahead).collect();
+        ahead.sort_by_key(|known| known.row.number);
+        let names: Vec<_> = ahead.iter().take(NAMED).map(|known| known.row.name()).collect();
+        let more = match ahead.len() - names.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let one_at_a_time = known.run.frozen().source.workflow.limits.concurrency <= 1;
+        let until = match (names.as_slice(), one_at_a_time) {
+            ([], _) => return format!("{} waits for its turn", row.name()),
+            ([one], _) => format!("{one} is over"),
+            (several, true) => format!("{}{more} are over", several.join(", ")),
+            (several, false) => format!("one of {}{more} is over", several.join(", ")),
+        };
+        format!("{} waits until {until}", row.name())
+    }
+}
+
+pub(super) fn cancel_button(row: &RunRow) -> Button {
+    Button {
+        label: format!("Cancel {}", row.name()),
+        detail: None,
+        weight: Weight::Plain,
+        action: Action::CancelRun { run: row.id },
     }
 }
 
@@ -173,25 +247,6 @@ pub(super) fn finish_words(status: Finish) -> &'static str {
         Finish::Denied => "was denied",
         Finish::Cancelled => "was cancelled",
         Finish::TimedOut => "timed out",
-    }
-}
-
-/// `release-12 runs since 4 min`.
-pub(super) fn head(known: &KnownRun, now: Timestamp) -> String {
-    let row = &known.row;
-    let (name, age) = (row.name(), show::span(row.made, now));
-    match &row.life {
-        RunLife::Queued => format!("{name} waits for its turn since {age}"),
-        RunLife::Running => match known.run.state() {
-            vigie_workflow::run::RunState::Stopping(_) => format!("{name} is being stopped"),
-            vigie_workflow::run::RunState::Running | vigie_workflow::run::RunState::Over(_) => {
-                format!("{name} runs since {age}")
-            }
-        },
-        RunLife::Over { status, at, .. } => {
-            format!("{name} {} after {}", finish_words(*status), show::span(row.made, *at))
-        }
-        RunLife::NotRun { why, .. } => format!("{name} did not run: {why}"),
     }
 }
 

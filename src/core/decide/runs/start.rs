@@ -11,7 +11,7 @@ use vigie_workflow::{
     value::ParamName,
 };
 
-use super::KEY;
+use super::{DEEPEST_CALL, KEY};
 use crate::{
     bridge::Place,
     command::Refusal,
@@ -41,7 +41,7 @@ pub(super) struct Making {
 enum Turn {
     Now,
     /// This one is cancelled for it.
-    Replaces(RunId),
+    Replaces(Vec<RunId>),
     Later,
     Never {
         why: String,
@@ -77,6 +77,10 @@ impl Work<'_> {
             };
         }
         let project = self.project_of_start(&known, start.project.as_deref())?;
+        if let Some(project) = &project {
+            stays_home(&name, project).map_err(Refusal::NotRun)?;
+        }
+        stays_by_its_file(&source).map_err(Refusal::NotRun)?;
         let open = self.state.runs.open().count();
         if open >= self.state.rules.workflows.runs {
             let words = format!("{open} runs are open, and more are not begun");
@@ -88,7 +92,7 @@ impl Work<'_> {
     }
 
     /// Where it runs if neither the workflow nor a step says.
-    fn project_of_start(
+    pub(super) fn project_of_start(
         &self,
         known: &Known,
         named: Option<&str>,
@@ -113,8 +117,8 @@ impl Work<'_> {
             None => self.turn_of(&workflow, concurrency, overlap, None),
         };
         let life = match &turn {
-            Turn::Now | Turn::Replaces(_) => RunLife::Running,
-            Turn::Later => RunLife::Queued,
+            Turn::Now => RunLife::Running,
+            Turn::Later | Turn::Replaces(_) => RunLife::Queued,
             Turn::Never { why } => RunLife::NotRun { why: why.clone(), at: self.now },
         };
         let row = RunRow {
@@ -127,8 +131,10 @@ impl Work<'_> {
             parent,
             project: project.clone(),
             made: self.now,
+            began: (life == RunLife::Running).then_some(self.now),
             life,
             shown: Vec::new(),
+            retried_by: Vec::new(),
         };
         let by = match &row.starter {
             Starter::Cron { .. } | Starter::Webhook => String::new(),
@@ -155,8 +161,8 @@ impl Work<'_> {
         });
         let kind = if row.life.is_open() { "run_started" } else { "run_not_run" };
         self.journal(kind, About { human, ..About::default() }, detail);
-        if let Turn::Replaces(oldest) = turn {
-            self.stop_run(oldest, Stop::Replaced, None);
+        if let Turn::Replaces(those) = turn {
+            self.replace(those);
         }
         self.state.runs.touch(id);
         self.run_changed(id);
@@ -189,11 +195,23 @@ impl Work<'_> {
             }
             Overlap::Queue => Turn::Later,
             Overlap::Replace => {
-                let stops = |known: &&&&KnownRun| {
+                // It begins once there is room; whoever waited before it never does.
+                let makes_way = |known: &&&KnownRun| {
                     matches!(known.run.state(), vigie_workflow::run::RunState::Running)
                 };
-                runs.iter().find(stops).map_or(Turn::Now, |known| Turn::Replaces(known.row.id))
+                let waits = open.iter().filter(|known| known.row.life == RunLife::Queued);
+                let oldest = runs.iter().copied().find(makes_way).filter(|_| {
+                    runs.iter().filter(|known| makes_way(known)).count() >= concurrency
+                });
+                let those = waits.copied().filter(|known| makes_way(&known)).chain(oldest.copied());
+                Turn::Replaces(those.map(|known| known.row.id).collect())
             }
+        }
+    }
+
+    fn replace(&mut self, those: Vec<RunId>) {
+        for run in those {
+            self.stop_run(run, Stop::Replaced, None);
         }
     }
 
@@ -207,9 +225,9 @@ impl Work<'_> {
             Turn::Now => Ok(RunLife::Running),
             Turn::Later => Ok(RunLife::Queued),
             Turn::Never { why } => Err(Refusal::NotRun(why)),
-            Turn::Replaces(oldest) => {
-                self.stop_run(oldest, Stop::Replaced, None);
-                Ok(RunLife::Running)
+            Turn::Replaces(those) => {
+                self.replace(those);
+                Ok(RunLife::Queued)
             }
         }
     }
@@ -222,14 +240,20 @@ impl Work<'_> {
             let mut open: Vec<_> = self.state.runs.open().filter(of_it).collect();
             open.sort_by_key(|known| known.row.number);
             let runs = open.iter().filter(|known| known.row.life == RunLife::Running).count();
-            let first = open.iter().find(|known| known.row.life == RunLife::Queued);
-            let Some(first) = first else { return };
+            let queued: Vec<_> =
+                open.iter().filter(|known| known.row.life == RunLife::Queued).collect();
+            let Some(first) = queued.first() else { return };
             let concurrency = first.run.frozen().source.workflow.limits.concurrency.max(1) as usize;
             if runs >= concurrency {
+                // They wait for fewer now.
+                for id in queued.iter().map(|known| known.row.id).collect::<Vec<_>>() {
+                    self.run_changed(id);
+                }
                 return;
             }
             let mut row = first.row.clone();
             row.life = RunLife::Running;
+            row.began = Some(self.now);
             let (id, detail) = (row.id, json!({ "run": row.id, "name": row.name() }));
             self.put(Row::Run(row));
             self.journal("run_began", About::default(), detail);
@@ -237,6 +261,46 @@ impl Work<'_> {
             self.run_changed(id);
         }
     }
+}
+
+impl Work<'_> {
+    /// A run of a project's own workflow, and all that it calls, stays in that project: agents may
+    /// write such a file, and it must not reach past what confines them there.
+    pub(super) fn stays(&self, run: RunId, project: &ProjectName) -> Result<(), String> {
+        let mut at = self.state.runs.get(run);
+        for _ in 0..=DEEPEST_CALL {
+            let Some(known) = at else { break };
+            stays_home(&known.row.workflow, project)?;
+            let above = known.row.parent.as_ref();
+            at = above.and_then(|parent| self.state.runs.get(parent.run));
+        }
+        Ok(())
+    }
+}
+
+/// The project whose own that workflow is; its whole name says so.
+pub(super) fn home_of(workflow: &str) -> Option<&str> {
+    workflow.rsplit_once('/').map(|(project, _)| project)
+}
+
+pub(super) fn stays_home(workflow: &str, project: &ProjectName) -> Result<(), String> {
+    match home_of(workflow) {
+        Some(home) if home != project.as_str() => Err(format!(
+            "`{workflow}` is a workflow of {home}'s own and stays there, so nothing of it runs in {project}; what is to run there belongs into your own folder of workflows"
+        )),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// What its file says outright is refused before it begins.
+fn stays_by_its_file(source: &Source) -> Result<(), String> {
+    let workflow = &source.workflow;
+    let steps = workflow.steps.iter().filter_map(|step| step.project.as_ref());
+    let named = workflow.project.iter().chain(steps).filter(|project| project.is_plain());
+    for project in named {
+        stays_home(&source.name, &ProjectName::new(project.source.trim()))?;
+    }
+    Ok(())
 }
 
 /// Mistakes for which it does not run.

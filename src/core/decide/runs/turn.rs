@@ -3,23 +3,26 @@
 
 use serde_json::json;
 use vigie_workflow::{
-    run::{Ended, Outcome, Output, Spent, Told, TurnWork, for_people},
+    run::{Ended, Entry, Outcome, Output, Spent, Told, TurnWork, What, for_people},
     value::StepPath,
 };
 
 use crate::{
     Timestamp,
     agent::{OrderKind, PromptForm, RefusedPrompt},
-    caller::{Isolated, Principal},
+    caller::{Host, Isolated, Principal},
     command::Refusal,
     decide::{About, Work, requests::LONGEST_LINE, show, start::Beginning},
     id::{PromptId, RunId, SessionId},
     prompt::{OfStep, Prompt, PromptState},
     run::{AtWork, Starter, With},
-    session::{OfRun, Role, Spawn, Stirred, TurnOfStep},
+    session::{Amount, OfRun, Role, Spawn, Stirred, TurnOfStep},
     state::Row,
     text,
 };
+
+/// A run waits for its sessions, so how busy the machine is does not fail its steps.
+const ANY_HOST: Host = Host { load_permille: 0, free_mib: u64::MAX };
 
 /// How a turn came to its end, for the step it was for.
 pub(in crate::decide) enum TurnEnd<'t> {
@@ -27,6 +30,14 @@ pub(in crate::decide) enum TurnEnd<'t> {
     Failed(String),
     /// Nobody saw how.
     Unseen,
+}
+
+fn grown(by_now: crate::session::Spent, before: crate::session::Spent) -> Spent {
+    Spent {
+        micro_usd: by_now.micro_usd.saturating_sub(before.micro_usd),
+        input_tokens: by_now.input_tokens.saturating_sub(before.input_tokens),
+        output_tokens: by_now.output_tokens.saturating_sub(before.output_tokens),
+    }
 }
 
 impl Work<'_> {
@@ -65,6 +76,8 @@ impl Work<'_> {
         let named = self.state.session_named(turn.session.trim()).cloned();
         let id = match named {
             Some(session) if session.life.is_live() => {
+                self.stays(run, &session.project)?;
+                self.reaches(run, &session)?;
                 self.takes_words(&session.agent)?;
                 let queued = self.state.line_of(session.id).count();
                 if queued >= LONGEST_LINE {
@@ -76,6 +89,7 @@ impl Work<'_> {
                 if session.conversation.is_some()
                     && session.of_run.as_ref().is_some_and(|of| of.run == run) =>
             {
+                self.stays(run, &session.project)?;
                 self.go_on(session.id).map_err(|refusal| refusal.to_string())?;
                 session.id
             }
@@ -102,23 +116,22 @@ impl Work<'_> {
         let own = self.state.runs.get(run).and_then(|known| known.row.project.clone());
         let own = own.map(|name| name.to_string());
         let project = self.project(project.or(own.as_deref())).map_err(words)?;
+        self.stays(run, &project.name)?;
         let agent = self.agent(None, &project).map_err(words)?;
         self.takes_words(&agent)?;
         let name = self.free_name(&turn.session).map_err(words)?;
         let spawn = self.spawn_of_run(run)?;
-        let title = show::last_words(&text::mask(&for_people(&turn.prompt)).text);
-        let beginning = Beginning {
-            name,
-            title,
-            project,
-            agent,
-            role: Role::Worker,
-            spawn,
-            isolated: Isolated::No,
+        let run_name = self.state.runs.get(run).map(|known| known.row.name()).unwrap_or_default();
+        let words = show::last_words(&text::mask(&for_people(&turn.prompt)).text);
+        let title = format!("{run_name}: {words}");
+        let isolated = match &spawn {
+            Some(spawn) => self.isolation_of(&spawn.by, Isolated::No),
+            None => Isolated::No,
         };
+        let role = Role::Worker;
+        let beginning = Beginning { name, title, project, agent, role, spawn, isolated };
         let id = self.begin(beginning, None);
-        let name = self.state.runs.get(run).map(|known| known.row.name()).unwrap_or_default();
-        self.change(id, |session| session.of_run = Some(OfRun { run, name }));
+        self.change(id, |session| session.of_run = Some(OfRun { run, name: run_name }));
         Ok(id)
     }
 
@@ -127,13 +140,12 @@ impl Work<'_> {
         let starter = self.root_run(run).map(|row| row.starter.clone());
         let Some(Starter::Agent { principal, depth }) = starter else { return Ok(None) };
         let bounds = &self.state.rules.bounds;
+        // It may have been deeper then than it is now.
         if depth >= bounds.depth {
             return Err(format!("depth: {depth} of {}", bounds.depth));
         }
-        let live = self.state.live().count();
-        if live >= bounds.live as usize {
-            return Err(format!("live sessions altogether: {live} of {}", bounds.live));
-        }
+        let wanted = Amount { micro_usd: bounds.start_micro_usd, tokens: bounds.start_tokens };
+        self.admit(&principal, wanted, ANY_HOST).map_err(|refusal| refusal.to_string())?;
         Ok(Some(Spawn {
             root: self.root_of(&principal),
             by: principal,
@@ -227,12 +239,10 @@ impl Work<'_> {
         if !self.has_it(&of_step) {
             return;
         }
-        let spent = self.state.sessions.get(&session).map(|s| s.spent).unwrap_or_default();
-        let spent = Spent {
-            micro_usd: spent.micro_usd.saturating_sub(before.micro_usd),
-            input_tokens: spent.input_tokens.saturating_sub(before.input_tokens),
-            output_tokens: spent.output_tokens.saturating_sub(before.output_tokens),
-        };
+        let by_now = self.state.sessions.get(&session).map(|s| s.spent).unwrap_or_default();
+        let spent = grown(by_now, before);
+        let counted = TurnOfStep { step: of_step.clone(), before: by_now };
+        self.change(session, |s| s.counted = Some(Box::new(counted)));
         let name = self.session_name(session);
         let ended = |outcome, output| Told::Ended(Ended { outcome, output, spent, changed: None });
         let told = match end {
@@ -243,6 +253,21 @@ impl Work<'_> {
         let OfStep { run, step, attempt } = of_step;
         self.state.runs.end_work(run, &step);
         self.tell_run(run, &step, attempt, told);
+    }
+
+    /// Its agent told what it came to: the end of the last turn is in there.
+    pub(in crate::decide) fn step_cost_told(&mut self, session: SessionId) {
+        let Some(known) = self.state.sessions.get(&session) else { return };
+        let by_now = known.spent;
+        let Some(counted) = known.counted.as_deref().cloned() else { return };
+        let spent = grown(by_now, counted.before);
+        let OfStep { run, step, .. } = counted.step.clone();
+        if spent == Spent::default() || self.state.runs.get(run).is_none() {
+            return;
+        }
+        let counted = TurnOfStep { before: by_now, ..counted };
+        self.change(session, |s| s.counted = Some(Box::new(counted)));
+        self.write_log(run, vec![Entry { at: self.now, what: What::Spent { step, spent } }]);
     }
 
     /// The words of a step will not go in, or nobody knows whether they did.

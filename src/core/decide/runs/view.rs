@@ -143,14 +143,15 @@ fn workflow_view(known: &Known, runs: &Runs, now: Timestamp) -> WorkflowView {
     }
 }
 
-/// What its runs that are over cost: least, median, most.
+/// What its runs that are over cost: least, median, most; nothing where none cost anything.
 fn cost_of(workflow: &str, runs: &Runs) -> Option<[u64; 3]> {
     let over = runs.all().filter(|known| {
         known.row.workflow == workflow && matches!(known.row.life, crate::run::RunLife::Over { .. })
     });
     let mut costs: Vec<_> = over.map(|known| known.run.spent().micro_usd).collect();
     costs.sort_unstable();
-    Some([*costs.first()?, costs[costs.len() / 2], *costs.last()?])
+    let most = costs.last().filter(|most| **most > 0)?;
+    Some([*costs.first()?, costs[costs.len() / 2], *most])
 }
 
 fn step_view(
@@ -236,6 +237,11 @@ pub(super) fn left_out_words(why: &vigie_workflow::run::LeftOut) -> String {
     }
 }
 
+fn steps_of(sum: &Sum) -> String {
+    let steps = if sum.steps == 1 { "1 step".into() } else { format!("{} steps", sum.steps) };
+    if sum.attempts > sum.steps { format!("{steps} in {} turns", sum.attempts) } else { steps }
+}
+
 /// Cost and time of its agents, a line each; none where no agent worked in it.
 fn report_lines(report: &Report) -> Vec<String> {
     if report.parts.is_empty() {
@@ -247,9 +253,8 @@ fn report_lines(report: &Report) -> Vec<String> {
         let wall = TimeDelta::milliseconds(i64::try_from(sum.wall_ms).unwrap_or(i64::MAX));
         let span = then.checked_add_signed(wall).map(|at| show::span(then, at));
         format!(
-            "{what}: {} {}, {}, {tokens} tokens, {}",
-            sum.steps,
-            if sum.steps == 1 { "step" } else { "steps" },
+            "{what}: {}, {}, {tokens} tokens, {}",
+            steps_of(sum),
             show::money(sum.spent.micro_usd),
             span.unwrap_or_default()
         )

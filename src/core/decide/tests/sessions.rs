@@ -283,7 +283,7 @@ fn a_chat_is_told_the_commands_that_a_chat_takes() {
     w.writes("/end nosuch");
     assert!(w.said("There is no session nosuch. /sessions lists them; /new NAME starts one."));
     w.writes("/resume PD-285");
-    assert!(w.said("`vigie attach PD-285` shows it, /end PD-285 ends it."));
+    assert!(w.said("vigie attach PD-285 shows it, /end PD-285 ends it."));
 }
 
 #[test]

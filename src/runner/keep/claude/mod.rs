@@ -86,6 +86,13 @@ impl Keeper {
         if let Some(status) = status {
             match &said.answer {
                 Some(Answer { deferred: Some(call), .. }) if status == Status::Code(0) => {
+                    if let Err(why) = output::not_too_deep(&call.input) {
+                        let why = why.replace("what it printed", "what it asks for");
+                        return Some(Left::Ended(Ended {
+                            spent,
+                            ..Ended::of(Outcome::Failed { why })
+                        }));
+                    }
                     let mut input = call.input.clone();
                     self.mask.json(&mut input);
                     return Some(Left::Asks(Asks {
@@ -126,13 +133,18 @@ impl Keeper {
         if let Err(why) = answer.worked(status, claude) {
             ended.outcome = Outcome::Failed { why };
         } else if claude.schema.is_some() {
-            if let Some(mut json) = answer.structured_output.clone() {
-                self.mask.json(&mut json);
-                ended.output.json = Some(json);
-                ended.outcome = Outcome::Done;
-            } else {
-                let why = "it gave no result in the form of its schema".into();
-                ended.outcome = Outcome::Failed { why };
+            let given = answer.structured_output.clone();
+            let given = given.ok_or_else(|| "it gave no result in the form of its schema".into());
+            match given.and_then(|json| output::not_too_deep(&json).map(|()| json)) {
+                Ok(mut json) => {
+                    self.mask.json(&mut json);
+                    ended.output.json = Some(json);
+                    ended.outcome = Outcome::Done;
+                }
+                Err(why) => {
+                    let why = why.replace("printed", "said");
+                    ended.outcome = Outcome::Failed { why };
+                }
             }
         }
     }

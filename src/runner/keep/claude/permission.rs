@@ -196,7 +196,7 @@ mod tests {
     }
 
     fn call(event: &str, tool: &str, command: &str, id: &str, below: bool) -> Call {
-        let agent = below.then(|| "sub");
+        let agent = below.then_some("sub");
         serde_json::from_value(json!({
             "hook_event_name": event, "tool_name": tool, "tool_input": { "command": command },
             "tool_use_id": id, "agent_id": agent,

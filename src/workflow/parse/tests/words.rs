@@ -357,6 +357,22 @@ steps:
 }
 
 #[test]
+fn an_approval_that_nobody_need_give_is_warned_of() {
+    let text = r"name: w
+steps:
+  - {id: a, approval: {ask: Go?, not_starter: true, timeout: 1h, on_timeout: approve}}
+";
+    let (workflow, problems) = check(text.as_bytes());
+    assert!(workflow.is_some());
+    insta::assert_snapshot!(problems.render("w.yaml", text), @r"
+        w.yaml:3:66: warning: once `timeout` is over it is approved by nobody, and `not_starter` asks for somebody
+         3 |   - {id: a, approval: {ask: Go?, not_starter: true, timeout: 1h, on_timeout: approve}}
+           |                                                                  ^^^^^^^^^^
+           hint: `on_timeout: deny` waits for somebody else
+        ");
+}
+
+#[test]
 fn where_nothing_is_filled_in_it_is_said() {
     insta::assert_snapshot!(told(r#"name: t
 title: "Deploy {{ params.x }}"
@@ -449,6 +465,25 @@ steps:
          8 |   - {id: a, shell: 'true', <<: {timeout: 5x}}
            |                                          ^^
         ");
+}
+
+#[test]
+fn a_step_that_may_only_read_runs_no_commands() {
+    let text = "name: w
+steps:
+  - id: a
+    claude: {prompt: Look., read_only: true, tools: [Read, 'Bash(git diff:*)']}
+  - id: b
+    claude: {prompt: Look., read_only: true, tools: ['WebFetch(domain:example.org)']}
+  - id: c
+    claude: {prompt: Do it., tools: ['Bash(git diff:*)']}
+";
+    insta::assert_snapshot!(told(text), @"
+    f:4:53: warning: `Bash(git diff:*)` is never there where a step is `read_only`
+     4 |     claude: {prompt: Look., read_only: true, tools: [Read, 'Bash(git diff:*)']}
+       |                                                     ^^^^^^^^^^^^^^^^^^^^^^^^^^
+       hint: leave it out, and give what it would say in the prompt: `{{ steps.ID.text }}`
+    ");
 }
 
 #[test]

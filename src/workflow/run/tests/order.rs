@@ -237,3 +237,17 @@ fn what_is_late_or_told_twice_gives_nothing() {
     assert!(run.run.told(&path("nothing"), 1, Told::Gone, run.now).is_empty());
     assert!(run.run.told(&path("b"), 1, Told::Ended(failed("no")), run.now).len() == 1);
 }
+
+#[test]
+fn what_is_too_deep_to_be_read_back_fails_the_step() {
+    let deep =
+        |lists: usize| (0..lists).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]));
+    for (lists, json) in [(64, true), (65, false)] {
+        let mut run = Owner::of(vec![shell("a")]);
+        let output = crate::run::Output { json: Some(deep(lists)), ..Default::default() };
+        run.end("a", crate::run::Ended { output, ..done() });
+        let ended = run.run.ended(&path("a")).unwrap();
+        assert_eq!(ended.output.json.is_some(), json);
+        assert_eq!(run.is("a") == "done", json, "{}", run.is("a"));
+    }
+}

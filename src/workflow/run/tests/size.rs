@@ -73,7 +73,7 @@ fn a_phone_sees_the_graph_in_lines() {
             "● lenses 1/3 · 10s",
             "☾ night · 1h 59m left",
             "↻ flaky · 55s left",
-            "⏸ ok · 10s",
+            "? ok · 10s",
             "⊘ skip",
             "◌ deploy · after lenses, ok, night and 1 more",
         ]

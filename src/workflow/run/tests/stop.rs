@@ -34,7 +34,7 @@ fn a_stop_leaves_out_what_has_not_begun_and_waits_for_what_runs() {
     run.end("a", cancelled());
     run.done(&["tidy"]);
     assert_eq!(run.finish(), Some(Finish::Cancelled));
-    assert_eq!(run.run.why(), "it was cancelled");
+    assert_eq!(run.run.why(), "by ada");
     assert!(!run.event(run.run.stop(Stop::Cancelled, None, run.now)));
 }
 
@@ -53,6 +53,22 @@ fn a_stop_ends_rounds_and_begins_no_more() {
         (run.finish(), run.run.why()),
         (Some(Finish::Cancelled), "a newer run took its place")
     );
+}
+
+#[test]
+fn a_stop_ends_rounds_that_were_to_run_again() {
+    let inner = vec![shell("a"), shell("tidy").always()];
+    let each = foreach("each", "[1, 2]", 1, inner);
+    let mut run = Owner::of(vec![each, approval("ok").needs(&["each"])]);
+    run.done(&["each[0].a", "each[0].tidy", "each[1].a", "each[1].tidy"]);
+    let to = "each".parse().unwrap();
+    assert!(run.event(run.run.sent_back(&path("ok"), &to, "ada", "again", run.now)));
+    run.event(run.run.stop(Stop::Cancelled, None, run.now));
+    run.end("each[0].a", cancelled());
+    for round in 0..2 {
+        run.done(&[&format!("each[{round}].tidy")]);
+    }
+    assert_eq!(run.finish(), Some(Finish::Cancelled));
 }
 
 #[test]
@@ -78,4 +94,34 @@ fn a_step_lost_in_a_crash_is_not_run_again_by_a_stopped_run() {
     run.event(run.run.stop(Stop::Cancelled, None, run.now));
     run.tell("a", Told::Gone);
     assert_eq!((run.is("a").as_str(), run.finish()), ("cancelled", Some(Finish::Cancelled)));
+}
+
+#[test]
+fn a_person_who_stops_it_again_does_not_wait_for_what_always_runs() {
+    let mut run = Owner::of(vec![shell("a").always(), shell("b").needs(&["a"]).always()]);
+    run.event(run.run.stop(Stop::Cancelled, Some("ada"), run.now));
+    assert!(run.run.to_stop().is_empty());
+    assert!(run.event(run.run.stop(Stop::Cancelled, Some("ada"), run.now)));
+    assert_eq!(run.run.to_stop(), [(path("a"), 1)]);
+    assert!(!run.event(run.run.stop(Stop::Cancelled, Some("ada"), run.now)));
+    run.end("a", cancelled());
+    assert_eq!(run.is("b"), "left out: Stopped");
+    assert_eq!(run.finish(), Some(Finish::Cancelled));
+}
+
+#[test]
+fn a_retry_from_a_step_takes_along_what_was_stopped() {
+    let mut run = Owner::of(vec![
+        shell("tests").retry(3, 3600),
+        shell("deploy").needs(&["tests"]),
+        shell("note"),
+    ]);
+    run.end("tests", failed("x"));
+    run.event(run.run.stop(Stop::Cancelled, Some("ada"), run.now));
+    run.end("note", cancelled());
+    assert_eq!(run.finish(), Some(Finish::Cancelled));
+    run.event(run.run.retry(Some("deploy"), "ada", run.now).unwrap());
+    assert_eq!(run.runs(), ["note", "tests"]);
+    run.done(&["tests", "note", "deploy"]);
+    assert_eq!(run.finish(), Some(Finish::Succeeded));
 }

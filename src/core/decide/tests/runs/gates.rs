@@ -120,7 +120,7 @@ fn words_with_a_yes_are_kept_with_who_said_it() {
     world.knows(&[("release", APPROVED)]);
     let run = world.runs("release", &[]);
     let gate = world.gate_of(&run, "ok");
-    assert_eq!(world.level_of("asks for your approval"), Level::Ring);
+    assert_eq!(world.level_of("asks for approval"), Level::Ring);
     assert_eq!(
         world.answers("owner", &gate, "approve looks good").unwrap(),
         "Approved: looks good"
@@ -316,7 +316,7 @@ fn what_should_change_goes_back_by_a_tap_and_words_or_by_words_alone() {
     world.does(&run, "plan", "first");
     let (message, _) = world.card(world.gate_of(&run, "ok").id);
     world.now += TimeDelta::seconds(5);
-    assert_eq!(world.taps("Send back…"), "Reply to the card with what should change.");
+    assert_eq!(world.taps("Send back…"), "Write what should change.");
     world.replies(&message, "shorter please");
     assert_eq!(world.at_work(), ["form-1 plan"], "{:?}", world.marks);
     world.does(&run, "plan", "second");
@@ -327,7 +327,47 @@ fn what_should_change_goes_back_by_a_tap_and_words_or_by_words_alone() {
     world.does(&run, "plan", "third");
     let gate = world.gate_of(&run, "ok");
     assert_eq!(world.answers("owner", &gate, "back once more").unwrap(), "Sent back: once more");
-    assert_eq!(world.told_runner(&run).len(), 4);
+    world.does(&run, "plan", "fourth");
+    world.now += TimeDelta::seconds(5);
+    world.taps("Send back…");
+    world.writes_as("second", &super::super::world::main_chat(), "mine is another matter", None);
+    assert!(world.at_work().is_empty(), "only whoever tapped is waited for");
+    world.writes("without the tables");
+    assert_eq!(world.at_work(), ["form-1 plan"], "no reply is needed: {:?}", world.marks);
+    assert_eq!(world.told_runner(&run).len(), 5);
+}
+
+#[test]
+fn whatever_a_step_asks_is_still_asked_by_the_same_code_after_a_start() {
+    let text = "
+name: all
+steps:
+  - {id: plain, approval: {ask: Deploy?, show: all of it, not_starter: true, timeout: 9h}}
+  - id: form
+    approval: {ask: Where?, by: [owner], timeout: 9h, on_timeout: fail, form: [{id: to, choices: [a, b]}, {id: note}]}
+  - {id: doubt, shell: ./pay.sh}
+  - {id: agent, claude: {prompt: Build it.}}
+";
+    let mut world = World::new();
+    world.knows(&[("all", text)]);
+    let run = world.runs_as("second", "all");
+    world.tells(&run, "doubt", Told::Gone);
+    world.tells(&run, "agent", Told::Asks(asks()));
+    world.now += TimeDelta::seconds(5);
+    world.taps("a");
+    let gates = |world: &World| {
+        let steps = ["plain", "form", "doubt", "agent"];
+        steps.map(|step| world.gate_of(&run, step))
+    };
+    let before = gates(&world);
+    world.crash();
+    let after = gates(&world);
+    assert_eq!(before.clone().map(|gate| gate.code), after.clone().map(|gate| gate.code));
+    assert_eq!(
+        before.map(|gate| (gate.ask, gate.picked)),
+        after.map(|gate| (gate.ask, gate.picked))
+    );
+    assert_eq!(world.state.open_gates().count(), 4);
 }
 
 fn asks() -> Asks {
@@ -446,21 +486,41 @@ fn a_bare_yes_answers_the_one_gate_that_waits() {
 }
 
 #[test]
-fn a_card_warns_where_nobody_can_approve() {
-    let text = "
+fn what_nobody_can_approve_fails_at_once() {
+    for (asks, why) in [
+        ("by: [owner], not_starter: true", "nobody may approve this (whoever started it may not)"),
+        ("by: [owner], count: 2", "only Inès Caradec may approve this, and 2 have to"),
+    ] {
+        let text = format!(
+            "
 name: nobody
 steps:
-  - {id: ok, approval: {ask: Deploy?, by: [owner], not_starter: true}}
+  - {{id: ok, approval: {{ask: Deploy?, {asks}}}}}
+"
+        );
+        let mut world = World::new();
+        world.knows(&[("nobody", &text)]);
+        let run = world.runs("nobody", &[]);
+        assert_eq!(world.ended(&run), "failed");
+        assert!(world.said(why), "{:?}", world.last());
+        assert_eq!(world.state.open_gates().count(), 0);
+    }
+}
+
+#[test]
+fn whoever_started_a_run_may_deny_what_they_may_not_approve() {
+    let text = "
+name: careful
+steps:
+  - {id: ok, approval: {ask: Deploy?, not_starter: true}}
 ";
     let mut world = World::new();
-    world.knows(&[("nobody", text)]);
-    let run = world.runs("nobody", &[]);
-    let (_, card) = world.card(world.gate_of(&run, "ok").id);
-    assert!(
-        card.warnings.iter().any(|w| w.starts_with("Nobody may approve")),
-        "{:?}",
-        card.warnings
-    );
+    world.knows(&[("careful", text)]);
+    let run = world.runs("careful", &[]);
+    let gate = world.gate_of(&run, "ok");
+    assert!(world.answers("owner", &gate, "approve").is_err());
+    assert_eq!(world.answers("owner", &gate, "deny not now").unwrap(), "Denied: not now");
+    assert_eq!(world.ended(&run), "denied");
 }
 
 #[test]

@@ -53,11 +53,15 @@ fn one_more_run_takes_the_place_of_the_oldest() {
     world.knows(&[("one", &one("replace"))]);
     world.runs("one", &[]);
     world.runs("one", &[]);
-    assert_eq!(world.at_work(), ["one-1 a", "one-2 a"]);
+    assert_eq!(world.at_work(), ["one-1 a"]);
     assert_eq!(world.stopped.len(), 1);
+    world.runs("one", &[]);
+    // Whoever waited before the newest never begins, and never two run at a time.
+    assert_eq!(world.ended("one-2"), "cancelled");
+    assert_eq!(world.at_work(), ["one-1 a"]);
     world.stops("one-1", "a");
     assert_eq!(world.ended("one-1"), "cancelled");
-    assert_eq!(world.ended("one-2"), "running");
+    assert_eq!(world.at_work(), ["one-3 a"]);
 }
 
 const WIDE: &str = "

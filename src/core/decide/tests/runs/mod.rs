@@ -5,6 +5,7 @@ use super::world::World;
 mod agents;
 mod calls;
 mod chat;
+mod confined;
 mod crash;
 mod gates;
 mod limits;

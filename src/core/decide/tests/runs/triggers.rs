@@ -186,3 +186,18 @@ fn what_has_no_webhook_is_not_started_by_one() {
     assert!(matches!(world.hook("nightly", &[], None), Err(Refusal::NotRun(_))));
     assert!(matches!(world.hook("nothing", &[], None), Err(Refusal::NoWorkflow { .. })));
 }
+
+#[test]
+fn what_its_schedule_began_is_silent_unless_it_fails() {
+    for (fails, level) in [(false, Level::Log), (true, Level::Ring)] {
+        let mut world = at_ten_past();
+        world.knows(&[("nightly", &nightly("skip"))]);
+        world.wait(TimeDelta::hours(1));
+        if fails {
+            world.fails("nightly-1", "a");
+        } else {
+            world.does("nightly-1", "a", "");
+        }
+        assert_eq!(world.level_of("nightly-1"), level, "{:?}", world.last());
+    }
+}

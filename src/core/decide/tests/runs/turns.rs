@@ -20,6 +20,8 @@ fn a_turn_goes_into_a_session_that_is_started_for_it_and_ends_the_step() {
     world.knows(&[("talk", TALK)]);
     let run = world.runs("talk", &[]);
     assert_eq!(world.launched.len(), 1);
+    let title = &world.state.session_named("PD-9").unwrap().title;
+    assert_eq!(title, "talk-1: What is left to do?", "its words, without the marks of its data");
     world.comes_up("PD-9");
     assert_eq!(world.form("PD-9"), PromptForm::Others, "never a command, never a person's word");
     let text = world.takes("PD-9");
@@ -33,6 +35,16 @@ fn a_turn_goes_into_a_session_that_is_started_for_it_and_ends_the_step() {
     world.does(&run, "tell", "");
     assert_eq!(world.ended(&run), "succeeded");
     assert_eq!(world.view(&run).spent.micro_usd, 700);
+    // What the last answer cost is told after it, here after the run; the next turn is nobody's.
+    world.report("PD-9", AgentEvent::Cost { micro_usd: 900, input_tokens: 7, output_tokens: 8 });
+    assert_eq!(world.view(&run).spent.micro_usd, 900);
+    world.crash();
+    assert_eq!(world.view(&run).spent.micro_usd, 900);
+    world.writes("[PD-9] thank you");
+    world.takes("PD-9");
+    world.finishes("PD-9", "You are welcome.");
+    world.report("PD-9", AgentEvent::Cost { micro_usd: 950, input_tokens: 9, output_tokens: 9 });
+    assert_eq!(world.view(&run).spent.micro_usd, 900);
     let view = world.ask(Command::Sessions).unwrap();
     assert!(format!("{view:?}").contains("started_by: Some(\"talk-1\")"), "{view:?}");
 }
@@ -229,7 +241,7 @@ steps:
     assert_eq!(world.order_of(&run, "test").folder, "/src/quay/.worktrees/PD-9");
     world.does(&run, "test", "");
     assert_eq!(world.ended(&run), "failed");
-    assert!(world.said("there is no session `PD-404`"));
+    assert!(world.said("there is no session PD-404"));
 }
 
 #[test]
