@@ -370,6 +370,12 @@ async fn files_are_kept_and_nothing_from_outside() {
     work.files = vec![("report".into(), "out/report.txt".into())];
     let ended = done(yard.run(work.clone()).await);
     assert_eq!(fs::read_to_string(&ended.output.files["report"]).unwrap(), "report\n");
+    // Another step reads it where it is told to look, and changes nothing there.
+    let mut reader = shell("cat \"$REPORT\"; if echo x >> \"$REPORT\"; then echo written; fi");
+    reader.env = vec![("REPORT".into(), Sealed::plain(&ended.output.files["report"]))];
+    let read = done(yard.run(reader).await);
+    assert_eq!(read.output.text.contains("written"), !yard.confines_files(), "{read:?}");
+    assert!(read.output.text.starts_with("report\n"), "{read:?}");
     work.what = shell("true").what;
     for (path, words) in [("link", "outside"), ("../private", "outside"), ("nowhere", "nowhere")] {
         work.files = vec![("it".into(), path.into())];
@@ -416,6 +422,28 @@ async fn what_changed_is_told_from_a_tree_that_is_dirty_already() {
     assert_eq!(changed, ["clean", "committed", "dirty", "moved", "moved too"]);
     // Taking over what was there already is no change.
     work.what = shell("git add . ; git -c user.name=a -c user.email=a@b commit -qm rest").what;
+    assert_eq!(done(yard.run(work).await).changed, Some(vec![]));
+}
+
+#[tokio::test]
+async fn a_second_try_answers_for_what_the_first_one_changed() {
+    let yard = Yard::new().await;
+    yard.git(&["init", "-q"]);
+    fs::write(yard.project().join("protected"), "as it was").unwrap();
+    yard.git(&["add", "."]);
+    yard.git(&["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"]);
+    let mut work = shell("echo evil >> protected");
+    work.measure = true;
+    let first = yard.order(work.clone());
+    let since = first.attempt;
+    yard.runner.carry_out(first);
+    assert_eq!(yard.ended().await.changed.unwrap(), ["protected"]);
+    work.what = shell("true").what;
+    let mut second = yard.order(work.clone());
+    second.work.since = since;
+    yard.runner.carry_out(second);
+    assert_eq!(yard.ended().await.changed.unwrap(), ["protected"]);
+    // What is begun anew answers for itself alone.
     assert_eq!(done(yard.run(work).await).changed, Some(vec![]));
 }
 

@@ -124,7 +124,8 @@ impl Attempt {
             }),
             StepHow::Begin | StepHow::Adopt => None,
         };
-        let first = place::folder(&self.ground.data, self.run, &self.step, self.number, 0);
+        let since = order.work.since;
+        let first = place::folder(&self.ground.data, self.run, &self.step, since, 0);
         let prepared = tokio::select! {
             () = self.leave.cancelled() => return None,
             () = self.cancel.cancelled() => return Some(Ok(())),

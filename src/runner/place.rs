@@ -49,6 +49,12 @@ pub(super) fn of_run(data: &Path, run: RunId) -> PathBuf {
     all(data).join(run.to_string())
 }
 
+/// The folders of files that steps of a run left.
+pub(super) fn kept(data: &Path, run: RunId) -> Vec<PathBuf> {
+    let all = fs::read_dir(of_run(data, run)).into_iter().flatten().flatten();
+    all.map(|entry| entry.path().join(FILES)).filter(|folder| folder.is_dir()).collect()
+}
+
 /// The folder of an attempt, after `answers` answers of people.
 pub(super) fn folder(
     data: &Path,

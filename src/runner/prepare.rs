@@ -15,7 +15,7 @@ use vigie_workflow::{
 };
 
 use super::{
-    secrets,
+    place, secrets,
     task::{Claude, Http, Kind, Talk, Task},
 };
 use crate::{
@@ -112,6 +112,14 @@ pub(super) async fn task(
             ));
         }
         env.insert(name.clone(), value);
+    }
+    if let Some(confinement) = &mut confinement {
+        // Files that other steps left are handed over by their paths.
+        let named = |folder: &PathBuf| {
+            let folder = folder.to_string_lossy();
+            work.env.iter().any(|(name, _)| env.get(name).is_some_and(|it| it.contains(&*folder)))
+        };
+        confinement.show.extend(place::kept(&ground.data, order.run).into_iter().filter(named));
     }
     env.insert("PWD".into(), cwd.to_string_lossy().into_owned());
     env.extend(marks(order.run, &order.step, order.attempt));

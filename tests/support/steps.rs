@@ -155,7 +155,7 @@ impl Yard {
             step: "step".parse().unwrap(),
             attempt,
             how: StepHow::Begin,
-            work,
+            work: Work { since: attempt, ..work },
             folder: self.project().to_str().unwrap().into(),
             project: ProjectName::new("quay"),
             workflow: "release".into(),
@@ -324,6 +324,7 @@ pub(crate) fn work(what: WorkKind) -> Work {
         files: Vec::new(),
         measure: false,
         check: None,
+        since: 1,
         key: "key-of-the-step".into(),
     }
 }

@@ -19,7 +19,7 @@ use super::{
     Keeper, pour, private,
     process::{GRACE, Program, Ran, Status, Takers},
 };
-use crate::runner::{place::BEFORE, prepare::repository, task::Kind};
+use crate::runner::{place::BEFORE, prepare::repository};
 
 /// A big repository takes its time.
 const GIT: Duration = Duration::from_mins(2);
@@ -59,16 +59,19 @@ enum From {
 }
 
 impl Keeper {
-    /// What there was when the attempt began; a process that goes on after a person's answer finds what
-    /// the first one saw.
+    /// What there was when the step was first begun. A process that goes on after a person's answer, and
+    /// one that tries again, find what the first one saw, so that nothing is forgiven by trying twice.
     pub(super) fn before(&mut self) -> Option<Snapshot> {
         let path = self.task.first.join(BEFORE);
-        if self.folder.file_name() != self.task.first.file_name() {
-            return serde_json::from_slice(&fs::read(path).ok()?).ok();
+        if self.folder.file_name() != self.task.first.file_name()
+            && let Ok(text) = fs::read(&path)
+        {
+            return serde_json::from_slice(&text).ok();
         }
+        // It is looked at before anything has an effect, so what left none behind did nothing yet.
         let before = self.snapshot()?;
-        if matches!(self.task.what, Kind::Claude(_)) {
-            let text = serde_json::to_vec(&before).ok()?;
+        let text = serde_json::to_vec(&before).ok()?;
+        if self.task.first.is_dir() {
             private(&path).and_then(|mut file| file.write_all(&text)).ok()?;
         }
         Some(before)

@@ -103,6 +103,7 @@ impl State {
         let it = &mut self.nodes[node];
         it.kept = false;
         it.tries = 0;
+        it.first = None;
         it.crashes = 0;
         it.last_why = None;
         it.began = None;

@@ -210,6 +210,7 @@ impl State {
         at: Timestamp,
         answer: Option<Box<(super::Asks, super::AskAnswer)>>,
     ) {
+        self.nodes[node].first.get_or_insert(attempt);
         let allowance = self.allowance(node);
         let until = self.nodes[node].wait.as_ref().map(|wait| wait.end(at));
         self.put(node, Stand::Running { attempt, since: at, until, allowance, answer });

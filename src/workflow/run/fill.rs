@@ -60,12 +60,19 @@ impl Filling<'_> {
             files: files.collect::<Result<_, String>>()?,
             measure: step.expect.looks_at_changes() || is_read_only(step),
             check: step.expect.run.clone(),
+            since: self.since(),
             key: self.key(),
         })
     }
 
     /// Tries again and runs after a crash have the same: a service that knows it does it once. What a
     /// person makes run again is something new.
+    /// Of a step about to begin as well.
+    fn since(&self) -> u32 {
+        let node = &self.state.nodes[self.node];
+        node.first.unwrap_or(node.attempts + 1)
+    }
+
     fn key(&self) -> String {
         let path = self.state.path(self.node);
         format!("{}:{path}:{}", self.state.frozen.facts.id, self.state.nodes[self.node].again)

@@ -30,6 +30,7 @@ impl State {
             stand: Stand::Waiting,
             attempts: 0,
             tries: 0,
+            first: None,
             crashes: 0,
             last_why: None,
             open_needs: step.needs.len(),

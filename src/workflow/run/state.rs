@@ -78,6 +78,9 @@ pub(super) struct Node {
     pub(super) attempts: u32,
     /// Tries that failed since it was last made to run.
     pub(super) tries: u32,
+    /// The attempt it was first begun with since it was last made to run: what had changed by then is
+    /// none of its doing, and what changed since is.
+    pub(super) first: Option<u32>,
     /// Attempts in a row of which nobody knows how they ended, since it was last made to run.
     pub(super) crashes: u32,
     pub(super) last_why: Option<String>,

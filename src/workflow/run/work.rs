@@ -28,6 +28,8 @@ pub struct Work {
     pub measure: bool,
     /// A command that must exit with 0 afterwards, in the same folder with the same environment.
     pub check: Option<String>,
+    /// The attempt from whose beginning on changes are measured.
+    pub since: u32,
     /// The same for every try of this attempt, for services that can tell a repeat.
     pub key: String,
 }

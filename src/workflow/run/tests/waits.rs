@@ -264,3 +264,18 @@ fn a_stopped_agent_that_waits_for_a_person_ends_at_once() {
     assert_eq!((run.is("a").as_str(), run.finish()), ("cancelled", Some(Finish::Cancelled)));
     assert_eq!(run.run.spent().micro_usd, 7);
 }
+
+#[test]
+fn changes_are_measured_from_the_first_try_on() {
+    let mut run = Owner::of(vec![shell("a").retry(2, 1)]);
+    assert_eq!(run.work("a").since, 1);
+    run.tell("a", Told::Gone);
+    assert_eq!((run.run.running(), run.work("a").since), (vec![(path("a"), 2)], 1));
+    run.end("a", failed("x"));
+    run.at(9);
+    assert_eq!((run.run.running(), run.work("a").since), (vec![(path("a"), 3)], 1));
+    run.done(&["a"]);
+    // A person who makes it run again has seen what became of it.
+    run.event(run.run.retry(Some("a"), "ada", run.now).unwrap());
+    assert_eq!(run.work("a").since, 4);
+}
