@@ -41,7 +41,7 @@ pub(super) struct Script {
     pub memory: u64,
 }
 
-/// The whole life of the process: a [`Script`] comes in, its result goes out as JSON; where there is
+/// The whole life of the process: a script comes in, its result goes out as JSON; where there is
 /// none, a sentence says why.
 #[expect(clippy::print_stderr, reason = "whoever started it reads it")]
 pub fn main() -> ExitCode {

@@ -52,7 +52,7 @@ pub(super) async fn open(
 /// The value of one of them.
 ///
 /// # Errors
-/// As [`open`].
+/// A sentence: why not, and what to do.
 pub async fn secret(
     secrets: &[Secret],
     workflow: &str,
