@@ -126,7 +126,9 @@ async fn a_step_heeds_what_its_starter_ignored() {
         assert_eq!(ignored >> (signal as i32 - 1) & 1, 0, "{signal}");
     }
     // It ends in order by TERM, without KILL after it.
-    let script = "trap 'echo ended in order; exit 1' TERM; echo up; sleep 4711 & wait || :";
+    // What it waits for may be ended first.
+    let script = "trap 'echo ended in order; exit 1' TERM
+        echo up; while :; do sleep 4711 & wait || :; done";
     let order = yard.order(shell(script));
     yard.runner.carry_out(order.clone());
     yard.prints(&order, "up").await;
