@@ -693,7 +693,8 @@ impl State {
         let about = match &heard.what {
             HeardKind::Text { reply_to: Some(message), .. }
             | HeardKind::Tap { message, .. }
-            | HeardKind::Reaction { message, .. } => message,
+            | HeardKind::Reaction { message, .. }
+            | HeardKind::TakenBack { message, .. } => message,
             HeardKind::Text { reply_to: None, .. } | HeardKind::Edited { .. } => return facts,
         };
         let same = |sent: &&JustSent| {

@@ -202,9 +202,9 @@ pub(super) fn facts(db: &Connection, heard: &Heard) -> Result<Facts, StoreError>
     let (about, own) = match &heard.what {
         HeardKind::Text { reply_to, .. } => (reply_to.as_ref(), None),
         HeardKind::Edited { message, .. } => (None, Some(message)),
-        HeardKind::Tap { message, .. } | HeardKind::Reaction { message, .. } => {
-            (Some(message), None)
-        }
+        HeardKind::Tap { message, .. }
+        | HeardKind::Reaction { message, .. }
+        | HeardKind::TakenBack { message, .. } => (Some(message), None),
     };
     let mut facts = Facts { known, ..Facts::default() };
     if let Some(message) = about {

@@ -5,7 +5,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::error;
 use vigie_core::{
     Timestamp,
-    bridge::{Bridge, Inbox, Limits, Lost, Place, Repeats, Room, Said, Say, SayError, TextUnit},
+    bridge::{
+        Attention, Bridge, Inbox, Limits, Lost, Place, Repeats, Room, Said, Say, SayError, TextUnit,
+    },
     id::{BridgeName, DeliveryId},
 };
 
@@ -144,6 +146,7 @@ impl Bridge for PhoneBridge {
     fn limits(&self, _room: Room) -> Limits {
         Limits {
             repeats: Repeats::DroppedByService,
+            attention: Attention::WhileOpen,
             ..Limits::of_text(TextUnit::Utf16, TEXT_LIMIT, SPANS, PARTS)
         }
     }

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Files, Health, Inbox, Limits, Lost, Place, Repeats, Room, Said, Say,
+        Bridge, Budget, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
         SayError, TextUnit,
     },
     id::{BridgeName, DeliveryId},
@@ -37,11 +37,12 @@ const PARTS: usize = 3;
 
 /// What a private chat bears. Telegram tells "about one a second, short bursts"; a burst of five
 /// and then one a second was never refused.
-const IN_PRIVATE: Budget = Budget { calls: 5, window: Duration::from_millis(5_500) };
+const IN_PRIVATE: Budget =
+    Budget { calls: 5, window: Duration::from_millis(5_500), over: Over::Chat };
 
 /// What a group bears: 20 a minute, over all its topics. A second more, since our clock and
 /// Telegram's are two.
-const IN_A_GROUP: Budget = Budget { calls: 20, window: Duration::from_secs(61) };
+const IN_A_GROUP: Budget = Budget { calls: 20, window: Duration::from_secs(61), over: Over::Chat };
 
 /// A turn of half a minute then takes four calls: the first line, one change, the end, the answer.
 const PROGRESS_EVERY: Duration = Duration::from_secs(15);

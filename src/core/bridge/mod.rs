@@ -164,6 +164,10 @@ pub struct Limits {
     pub repeats: Repeats,
     /// Whether it takes files, or is told their text.
     pub files: Files,
+    /// Whether what rings reaches a person who is not looking.
+    pub attention: Attention,
+    /// Whether whoever tapped is answered on the spot.
+    pub taps: Taps,
     /// Most that may be sent to one chat; `None`: as much as there is.
     pub budget: Option<Budget>,
     /// Least time between two versions of one progress message.
@@ -182,6 +186,8 @@ impl Limits {
             parts,
             repeats: Repeats::Shown,
             files: Files::TextOnly,
+            attention: Attention::Pushed,
+            taps: Taps::Answered,
             budget: None,
             progress_every: Duration::ZERO,
             thread_after: Duration::ZERO,
@@ -194,12 +200,40 @@ impl Limits {
 pub struct Budget {
     pub calls: usize,
     pub window: Duration,
+    pub over: Over,
+}
+
+/// What shares one budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// Each chat has its own, as on Telegram.
+    Chat,
+    /// All chats of the service have one together: Matrix counts what an account sends.
+    Service,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Files {
     Taken,
     TextOnly,
+}
+
+/// How a service gets a person's attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// It wakes their phone.
+    Pushed,
+    /// It is heard only where its page is open.
+    WhileOpen,
+}
+
+/// What becomes of [`Accepted::notice`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taps {
+    /// The service shows it to whoever tapped.
+    Answered,
+    /// The service has no place for it: what must be known is said in a message.
+    Unanswered,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,6 +352,11 @@ pub enum HeardKind {
     },
     /// An emoji put on a message.
     Reaction {
+        message: MessageId,
+        emoji: String,
+    },
+    /// An emoji taken off a message again.
+    TakenBack {
         message: MessageId,
         emoji: String,
     },

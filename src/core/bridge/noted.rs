@@ -1,10 +1,10 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-use super::Room;
+use super::{Place, Room};
 use crate::{
     Timestamp,
-    id::{ChatId, ThreadId},
+    id::{ChatId, MessageId, ThreadId},
 };
 
 /// Something a service says about itself or about a chat, rather than what a person did.
@@ -21,6 +21,12 @@ pub enum Noted {
     Shut { chat: ChatId, reason: String },
     /// Somebody deleted the thread.
     ThreadGone { chat: ChatId, thread: ThreadId },
+    /// Somebody is in a chat with us that they did not have before, and has said nothing yet.
+    Met { chat: ChatId, room: Room, from: String },
+    /// Somebody who is not admitted wants to have us in a chat; we did not go.
+    Knocked { from: String },
+    /// Something a person wrote there cannot be read, or may not be; `why` says it with what to do.
+    NotRead { place: Place, message: MessageId, from: String, why: String },
     /// What came from a person could not be read, even at the last try; it is kept under that number.
     Unread { number: String, reason: String },
 }

@@ -85,7 +85,10 @@ impl Work<'_> {
         let id = self.heard_now;
         let message = match &heard.what {
             HeardKind::Text { message, .. } => Some(message.clone()),
-            HeardKind::Edited { .. } | HeardKind::Tap { .. } | HeardKind::Reaction { .. } => None,
+            HeardKind::Edited { .. }
+            | HeardKind::Tap { .. }
+            | HeardKind::Reaction { .. }
+            | HeardKind::TakenBack { .. } => None,
         };
         let outcome = match self.state.human_of(&heard.place.bridge, &heard.from) {
             None => self.stranger(&heard),
@@ -98,7 +101,8 @@ impl Work<'_> {
             HeardKind::Text { .. }
             | HeardKind::Edited { .. }
             | HeardKind::Tap { .. }
-            | HeardKind::Reaction { .. } => Vec::new(),
+            | HeardKind::Reaction { .. }
+            | HeardKind::TakenBack { .. } => Vec::new(),
         };
         self.put(Row::Heard(HeardRow {
             id,
@@ -167,6 +171,7 @@ impl Work<'_> {
                 self.out.notice = Some(notice);
                 HeardOutcome::Handled
             }
+            HeardKind::TakenBack { .. } => HeardOutcome::Handled,
             HeardKind::Reaction { emoji, .. } => {
                 self.reaction(emoji, facts.gate, &Who { human, via });
                 HeardOutcome::Handled

@@ -44,6 +44,9 @@ impl Work<'_> {
             }
             Noted::Shut { chat, reason } => self.chat_shut(bridge, &chat, &reason),
             Noted::ThreadGone { chat, thread } => self.thread_gone(bridge, &chat, &thread),
+            Noted::Met { .. } | Noted::Knocked { .. } | Noted::NotRead { .. } => {
+                // handled by the core's part of this change
+            }
             Noted::Unread { number, reason } => {
                 let words = format!(
                     "One thing that came over {bridge} could not be read and was set aside as {number}: {reason}. `vigie doctor` shows where it lies."
@@ -56,7 +59,11 @@ impl Work<'_> {
     /// Whatever strangers do with their own groups leaves no trace.
     fn concerns_us(&self, bridge: &BridgeName, noted: &Noted) -> bool {
         match noted {
-            Noted::Back { .. } | Noted::Unread { .. } => true,
+            Noted::Back { .. }
+            | Noted::Unread { .. }
+            | Noted::Met { .. }
+            | Noted::Knocked { .. }
+            | Noted::NotRead { .. } => true,
             Noted::Moved { from: chat, .. }
             | Noted::Open { chat, .. }
             | Noted::Shut { chat, .. }

@@ -67,7 +67,10 @@ impl Inbox for Table {
         let notice = match &heard.what {
             HeardKind::Tap { action: Action::Interrupt { .. }, .. } => Some("Stopping.".into()),
             HeardKind::Tap { .. } => Some("Noted.".into()),
-            HeardKind::Text { .. } | HeardKind::Edited { .. } | HeardKind::Reaction { .. } => None,
+            HeardKind::Text { .. }
+            | HeardKind::Edited { .. }
+            | HeardKind::Reaction { .. }
+            | HeardKind::TakenBack { .. } => None,
         };
         let full = |_| NotAccepted { reason: "the story is over".into() };
         self.heard.send(heard).await.map_err(full)?;

@@ -101,7 +101,9 @@ impl Story {
                 Action::Interrupt { .. } => self.end_progress().await,
                 _ => self.decide(message, "Approved").await,
             },
-            HeardKind::Edited { .. } | HeardKind::Reaction { .. } => Ok(()),
+            HeardKind::Edited { .. } | HeardKind::Reaction { .. } | HeardKind::TakenBack { .. } => {
+                Ok(())
+            }
         }
     }
 

@@ -100,7 +100,7 @@ fn set_aside(db: &mut Connection, id: i64, reason: &str, now: i64) -> Result<(),
         Ok(HeardKind::Text { .. }) | Err(_) => None,
         Ok(HeardKind::Edited { .. }) => Some("An edit of a message"),
         Ok(HeardKind::Tap { .. }) => Some("A tap on a button"),
-        Ok(HeardKind::Reaction { .. }) => Some("A reaction"),
+        Ok(HeardKind::Reaction { .. } | HeardKind::TakenBack { .. }) => Some("A reaction"),
     };
     let seq = next_seq(&tx)?;
     match line {

@@ -71,7 +71,10 @@ impl Daemon {
     pub(crate) fn texts(&self) -> Vec<String> {
         let text = |heard: Heard| match heard.what {
             HeardKind::Text { text, .. } => Some(text),
-            HeardKind::Edited { .. } | HeardKind::Tap { .. } | HeardKind::Reaction { .. } => None,
+            HeardKind::Edited { .. }
+            | HeardKind::Tap { .. }
+            | HeardKind::Reaction { .. }
+            | HeardKind::TakenBack { .. } => None,
         };
         self.heard().into_iter().filter_map(text).collect()
     }
@@ -79,7 +82,10 @@ impl Daemon {
     pub(crate) fn files(&self) -> Vec<Attached> {
         let files = |heard: Heard| match heard.what {
             HeardKind::Text { files, .. } => files,
-            HeardKind::Edited { .. } | HeardKind::Tap { .. } | HeardKind::Reaction { .. } => vec![],
+            HeardKind::Edited { .. }
+            | HeardKind::Tap { .. }
+            | HeardKind::Reaction { .. }
+            | HeardKind::TakenBack { .. } => vec![],
         };
         self.heard().into_iter().flat_map(files).collect()
     }

@@ -21,8 +21,8 @@ use crate::{
     answer::Words,
     bridge::{
         Action, Attached, Body, Budget, Button, Card, CardState, Files, Got, Heard, HeardKind,
-        Level, Limits, Mark, Noted, Place, Post, Repeats, Room, Said, Say, SayError, TextOrigin,
-        TextUnit,
+        Level, Limits, Mark, Noted, Over, Place, Post, Repeats, Room, Said, Say, SayError,
+        TextOrigin, TextUnit,
     },
     caller::{
         AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, AgentStart, Bounds, Host,
@@ -165,9 +165,9 @@ fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
     let on_phone = Limits { repeats: Repeats::DroppedByService, ..text };
     let telegram = |room: Room| Limits {
         budget: Some(if room.is_direct() {
-            Budget { calls: 5, window: Duration::from_secs(5) }
+            Budget { calls: 5, window: Duration::from_secs(5), over: Over::Chat }
         } else {
-            Budget { calls: 20, window: Duration::from_mins(1) }
+            Budget { calls: 20, window: Duration::from_mins(1), over: Over::Chat }
         }),
         files: Files::Taken,
         progress_every: Duration::from_secs(15),

@@ -1,0 +1,229 @@
+use async_trait::async_trait;
+use matrix_sdk::Client;
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use vigie_bridge_kit::database::OpenError;
+use vigie_core::{
+    Timestamp,
+    bridge::{
+        Bridge, Budget, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
+        SayError, Taps, TextUnit,
+    },
+    id::{BridgeName, DeliveryId},
+};
+
+use crate::{
+    NAME,
+    account::{Folder, FolderError, Session},
+    connect::{self, NotReady},
+    hear, say,
+    store::Store,
+    verify::Verifying,
+};
+
+/// Longest text of one message, in bytes: an encrypted edit holds it twice, each time with its HTML,
+/// and all of that as base64. Source of the 65,536 bytes of an event: Matrix specification, "Size limits".
+const TEXT: usize = 8_000;
+
+/// HTML knows no most; this many make the HTML about as long as the text once more.
+const SPANS: usize = 200;
+
+/// More messages in a row are tiresome on a phone; then one, and a document.
+const PARTS: usize = 3;
+
+/// What an account may send at once. Source: Synapse, `rc_message.burst_count` where nobody changed it.
+const BURST: usize = 10;
+
+/// Each edit is one more event that everybody's client keeps.
+const PROGRESS_EVERY: Duration = Duration::from_secs(20);
+
+/// As above: the state of a session is shown by an edit, or by a state event.
+const THREAD_AFTER: Duration = Duration::from_secs(20);
+
+/// Where the time comes from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Where sessions stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One room, and prefixes.
+    Direct,
+    /// One room, with a thread for each session.
+    Threads,
+    /// A space, with a room for each session.
+    Space,
+}
+
+/// What is done with something that is less safe than it could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// It is not taken, and the person is told.
+    Refuse,
+    Accept,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// Devices that their owner has not signed.
+    pub unsigned_devices: Rule,
+    /// Words without encryption in a room that is encrypted.
+    pub unencrypted: Rule,
+    /// Rooms without encryption.
+    pub plain_rooms: Rule,
+}
+
+/// How much the homeserver lets the account send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    pub events_a_minute: NonZeroUsize,
+}
+
+/// What the bridge needs from outside.
+pub struct Options {
+    pub folder: Folder,
+    /// Where files that people send are put.
+    pub files: PathBuf,
+    pub clock: Clock,
+    /// Whom the configuration knows by their full user id: they are invited where they are in no
+    /// room with us yet.
+    pub people: Vec<String>,
+    pub layout: Layout,
+    pub policy: Policy,
+    pub pace: Pace,
+    /// Whether cards with options get a poll beside them.
+    pub polls: bool,
+    /// Whether cards come with the reactions that answer them, to tap on.
+    pub quick_reactions: bool,
+    /// Parts until a long text becomes one part and a document; 0: always a document.
+    pub parts: Option<usize>,
+}
+
+/// The bridge cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenFailed {
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
+
+/// The adapter to Matrix.
+pub struct MatrixBridge {
+    pub(crate) folder: Folder,
+    pub(crate) session: Session,
+    pub(crate) files: PathBuf,
+    pub(crate) clock: Clock,
+    pub(crate) people: Vec<String>,
+    pub(crate) layout: Layout,
+    pub(crate) policy: Policy,
+    pub(crate) pace: Pace,
+    pub(crate) polls: bool,
+    pub(crate) quick_reactions: bool,
+    pub(crate) parts: usize,
+    pub(crate) store: Store,
+    client: OnceCell<Client>,
+    pub(crate) verifying: Verifying,
+    health: Mutex<Health>,
+    /// One hears at a time.
+    pub(crate) hearing: tokio::sync::Mutex<()>,
+}
+
+impl MatrixBridge {
+    /// Opens the bridge's own file. Makes no connection yet.
+    ///
+    /// # Errors
+    /// No account is set up, or a file cannot be used.
+    pub fn open(options: Options) -> Result<Arc<Self>, OpenFailed> {
+        let session = options.folder.session()?;
+        Ok(Arc::new(Self {
+            store: Store::open(&options.folder.database(), (options.clock)())?,
+            folder: options.folder,
+            session,
+            files: options.files,
+            clock: options.clock,
+            people: options.people,
+            layout: options.layout,
+            policy: options.policy,
+            pace: options.pace,
+            polls: options.polls,
+            quick_reactions: options.quick_reactions,
+            parts: options.parts.unwrap_or(PARTS),
+            client: OnceCell::new(),
+            verifying: Verifying::default(),
+            health: Mutex::default(),
+            hearing: tokio::sync::Mutex::default(),
+        }))
+    }
+
+    /// The account's client, made by whoever asks first.
+    pub(crate) async fn client(&self) -> Result<&Client, NotReady> {
+        let connect = async || {
+            let cursor = self.store.cursor(&self.session.user).await?;
+            let client = connect::connect(&self.folder, &self.session, self.policy, cursor).await?;
+            self.verifying.attach(&client);
+            Ok(client)
+        };
+        self.client.get_or_try_init(connect).await
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// A sync came back: the homeserver told everything up to now.
+    pub(crate) fn heard_all(&self) {
+        let heard = Some(self.now());
+        *self.health.lock().unwrap_or_else(PoisonError::into_inner) =
+            Health { heard, trouble: None };
+    }
+
+    /// Why syncs do not come back, and what to do about it.
+    pub(crate) fn in_trouble(&self, trouble: String) {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(trouble);
+    }
+}
+
+/// What a chat on Matrix takes; `parts` as in [`Options::parts`].
+pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
+    let _ = room; // an account's events are counted, whatever room they go to
+    let minute = Duration::from_mins(1);
+    let window = minute.mul_f64(BURST as f64 / pace.events_a_minute.get() as f64);
+    Limits {
+        repeats: Repeats::DroppedByService,
+        files: Files::Taken,
+        taps: Taps::Unanswered,
+        budget: Some(Budget { calls: BURST, window, over: Over::Service }),
+        progress_every: PROGRESS_EVERY,
+        thread_after: THREAD_AFTER,
+        ..Limits::of_text(TextUnit::Bytes, TEXT, SPANS, parts.unwrap_or(PARTS))
+    }
+}
+
+#[async_trait]
+impl Bridge for MatrixBridge {
+    fn name(&self) -> BridgeName {
+        BridgeName::new(NAME)
+    }
+
+    fn limits(&self, room: Room) -> Limits {
+        limits(room, self.pace, Some(self.parts))
+    }
+
+    fn health(&self) -> Health {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn say(&self, place: &Place, say: &Say, key: DeliveryId) -> Result<Said, SayError> {
+        say::say(self, place, say, key).await
+    }
+
+    async fn hear(&self, inbox: &dyn Inbox, stop: CancellationToken) -> Result<(), Lost> {
+        hear::hear(self, inbox, stop).await
+    }
+}

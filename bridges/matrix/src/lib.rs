@@ -1,0 +1,18 @@
+//! Matrix as a chat service of Vigie, encrypted by default. It depends on the core and on what the
+//! bridges have in common.
+#![recursion_limit = "256"]
+
+pub mod account;
+mod bridge;
+mod connect;
+mod hear;
+pub mod markup;
+mod say;
+mod store;
+pub mod verify;
+
+pub use bridge::{Clock, Layout, MatrixBridge, OpenFailed, Options, Pace, Policy, Rule, limits};
+pub use connect::NotReady;
+
+/// The bridge's name in places, in the configuration and in the database.
+pub const NAME: &str = "matrix";

@@ -1,0 +1,2 @@
+//! Texts in Matrix's dialect: plain text beside HTML, from the same neutral text, and the way back.
+//! Source of the elements: Matrix specification, "m.room.message msgtypes".

@@ -1,0 +1,41 @@
+-- What was said under which key. Without an event it is under way, or nobody knows.
+create table said (
+    key     text not null,     -- of the delivery
+    part    integer not null,  -- one delivery may be several events
+    room    text not null,
+    content text not null,     -- a digest of what was sent under the transaction id
+    at      integer not null,  -- when it was last tried, milliseconds since 1970
+    event   text,
+    primary key (key, part)
+) strict;
+create index said_event on said (event) where event is not null;
+
+-- Our reaction on a person's message, and the reply that says it in words.
+create table receipt (
+    room     text not null,
+    message  text not null,
+    at       integer not null, -- when it last changed, milliseconds since 1970
+    emoji    text,
+    reaction text,             -- the event that put it there
+    reply    text,             -- our message with the words
+    words    text,
+    primary key (room, message)
+) strict;
+
+-- What a reaction on a message of ours means: the buttons that Matrix does not have.
+create table legend (
+    room   text not null,
+    event  text not null,
+    emoji  text not null,      -- without variation selector and skin tone
+    action text not null,      -- of the port, as text
+    primary key (room, event, emoji)
+) strict;
+
+-- The poll beside a card; the ids of its answers are actions of the port.
+create table poll (
+    room  text not null,
+    card  text not null,
+    poll  text not null,
+    ended integer not null default 0,
+    primary key (room, card)
+) strict;
