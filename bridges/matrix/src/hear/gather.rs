@@ -11,7 +11,10 @@ use super::{
     event::Event,
     read::{is_for_us, is_never_encrypted},
 };
-use crate::store::heard::{Hindrance, Incoming, Opened, Trust};
+use crate::{
+    markup::incoming::text,
+    store::heard::{Hindrance, Incoming, Opened, Trust},
+};
 
 /// Messages that were written just before we came in are meant for us all the same, if the invitation
 /// is not older than that, in milliseconds.
@@ -62,7 +65,7 @@ pub(super) fn came(of: Of<'_>, timeline: &TimelineEvent) -> Option<Came> {
     let json = timeline.raw().json().get();
     let event = Event::read(json).ok()?;
     if event.kind == "m.room.member" && event.state_key.as_deref() == Some(of.me) {
-        let invited = match event.content.get("membership").and_then(|it| it.as_str()) {
+        let invited = match text(&event.content, "membership") {
             Some("invite") => true,
             Some("join") => false,
             Some(_) | None => return Some(Came::Other { event: event.event_id }),
@@ -105,7 +108,12 @@ pub(super) fn opened(kind: &TimelineEventKind, event: &Event, encrypted: bool) -
             trust: Trust::Sealed,
             megolm: utd_info.session_id.clone(),
             hindrance: Some(hindrance(utd_info)),
-            device: event.content.get("device_id").and_then(|id| id.as_str()).map(Into::into),
+            device: text(&event.content, "device_id").map(ToOwned::to_owned),
+        },
+        TimelineEventKind::PlainText { .. } if event.content.contains_key("ciphertext") => Opened {
+            megolm: text(&event.content, "session_id").map(ToOwned::to_owned),
+            hindrance: Some(Hindrance::NoKey),
+            ..Opened::as_is(Trust::Sealed)
         },
         TimelineEventKind::PlainText { .. } if !encrypted => Opened::as_is(Trust::Plain),
         TimelineEventKind::PlainText { .. } if is_never_encrypted(&event.kind) => {

@@ -34,8 +34,12 @@ const NOT_ENCRYPTED: &str = "that room is not encrypted, so Vigie left it. Switc
 /// What was tried of late.
 #[derive(Debug, Default)]
 pub(super) struct Ways {
-    attempts: HashMap<OwnedRoomId, Attempt>,
+    invitations: Attempts,
+    successors: Attempts,
 }
+
+#[derive(Debug, Default)]
+struct Attempts(HashMap<OwnedRoomId, Attempt>);
 
 #[derive(Clone, Copy, Debug)]
 struct Attempt {
@@ -53,21 +57,22 @@ impl Ways {
             Box::pin(self.invited(hearing, room)).await;
         }
         for known in hearing.written(|db| rooms::all(db)).await {
-            if known.kind == Kind::Chat && known.standing == Standing::Open {
+            if known.kind == Kind::Chat && known.standing != Standing::Moved {
                 Box::pin(self.chat(hearing, &known)).await;
             }
         }
+        // What is not open any more may be opened anew.
+        let still = |state: RoomState| {
+            move |id: &RoomId| hearing.client.get_room(id).is_some_and(|room| room.state() == state)
+        };
+        self.invitations.0.retain(|room, _| still(RoomState::Invited)(room));
+        self.successors.0.retain(|room, _| !still(RoomState::Joined)(room));
         let now = hearing.bridge.now();
-        let due = self.attempts.values().filter(|attempt| !attempt.given_up);
-        let due = due.map(|attempt| (attempt.next - now).to_std().unwrap_or_default()).min();
-        self.attempts.retain(|room, _| {
-            hearing.client.get_room(room).is_none_or(|room| room.state() != RoomState::Joined)
-        });
-        due
+        self.invitations.due(now).into_iter().chain(self.successors.due(now)).min()
     }
 
     async fn invited(&mut self, hearing: Hearing<'_>, room: &MatrixRoom) {
-        if room.is_space() || !self.is_due(room.room_id(), hearing.bridge.now()) {
+        if room.is_space() || !self.invitations.is_due(room.room_id(), hearing.bridge.now()) {
             return;
         }
         let from = match room.invite_details().await {
@@ -81,7 +86,7 @@ impl Ways {
         info!(room = %room.room_id(), "invited by somebody who is admitted");
         let joined = hearing.client.join_room_by_id(room.room_id()).await;
         let Err(error) = joined else { return };
-        if self.failed(room.room_id(), hearing.bridge.now()) {
+        if self.invitations.failed(room.room_id(), hearing.bridge.now()) {
             let reason = format!(
                 "Vigie was invited to that room and cannot go in ({error}); invite it again"
             );
@@ -103,7 +108,10 @@ impl Ways {
         let plain = !state.is_encrypted() && !state.is_unknown();
         if known.introduced && refused && plain && hearing.remembers(&known.room, "", ENTERED).await
         {
-            hearing.shut(&id, NOT_ENCRYPTED.into()).await;
+            if known.standing == Standing::Open {
+                hearing.shut(&id, NOT_ENCRYPTED.into()).await;
+                hearing.stands(known, Standing::Left).await;
+            }
             leave(hearing, &id, NOT_ENCRYPTED).await;
         }
     }
@@ -121,11 +129,11 @@ impl Ways {
                 warn!(room = old, "a room says it is replaced by one that knows nothing of it");
                 leave(hearing, to, "this room does not replace the one that points to it").await;
                 hearing.forget_that(old, to.as_str(), FOLLOWED).await;
-                self.give_up(to, hearing.bridge.now());
+                self.successors.give_up(to, hearing.bridge.now());
             }
             return;
         }
-        if !self.is_due(to, hearing.bridge.now()) {
+        if !self.successors.is_due(to, hearing.bridge.now()) {
             return;
         }
         hearing.remember(old, to.as_str(), FOLLOWED).await;
@@ -133,22 +141,30 @@ impl Ways {
         let joined = hearing.client.join_room_by_id_or_alias(to.into(), &via).await;
         let Err(error) = joined else { return };
         debug!(%error, room = old, "the room that replaces it does not let us in");
-        if self.failed(to, hearing.bridge.now()) {
+        if self.successors.failed(to, hearing.bridge.now()) {
             let reason = format!(
                 "that room was replaced by another one, and Vigie cannot go in there ({error}); invite it there"
             );
             hearing.shut(room.room_id(), reason).await;
         }
     }
+}
+
+impl Attempts {
+    /// How soon something is to be tried again.
+    fn due(&self, now: Timestamp) -> Option<Duration> {
+        let open = self.0.values().filter(|attempt| !attempt.given_up);
+        open.map(|attempt| (attempt.next - now).to_std().unwrap_or_default()).min()
+    }
 
     fn is_due(&self, room: &RoomId, now: Timestamp) -> bool {
-        self.attempts.get(room).is_none_or(|attempt| !attempt.given_up && attempt.next <= now)
+        self.0.get(room).is_none_or(|attempt| !attempt.given_up && attempt.next <= now)
     }
 
     /// Counts a failure; says whether it was the last try.
     fn failed(&mut self, room: &RoomId, now: Timestamp) -> bool {
         let first = Attempt { since: now, next: now, failures: 0, given_up: false };
-        let attempt = self.attempts.entry(room.to_owned()).or_insert(first);
+        let attempt = self.0.entry(room.to_owned()).or_insert(first);
         let wait = FIRST.saturating_mul(1 << attempt.failures.min(6));
         attempt.failures += 1;
         attempt.next = now + wait;
@@ -158,7 +174,7 @@ impl Ways {
 
     fn give_up(&mut self, room: &RoomId, now: Timestamp) {
         self.failed(room, now);
-        if let Some(attempt) = self.attempts.get_mut(room) {
+        if let Some(attempt) = self.0.get_mut(room) {
             attempt.given_up = true;
         }
     }
@@ -222,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_door_that_stays_shut_is_tried_more_and_more_rarely_and_then_no_more() {
-        let (mut ways, room) = (Ways::default(), room_id!("!room"));
+        let (mut ways, room) = (Attempts::default(), room_id!("!room"));
         let mut tried = Vec::new();
         for second in 0..1_000 {
             if ways.is_due(room, at(second)) {

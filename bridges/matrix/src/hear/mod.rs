@@ -1,5 +1,7 @@
 //! From Matrix to the port. Syncing writes down; the desk hands in what is written.
 
+#[cfg(test)]
+mod cases;
 mod desk;
 mod event;
 mod fetch;
@@ -16,16 +18,17 @@ mod taps;
 mod trouble;
 mod welcome;
 
-use futures_util::future;
+use futures_util::{FutureExt as _, future};
 use matrix_sdk::Client;
 use std::{
     mem,
+    panic::AssertUnwindSafe,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
-use tracing::warn;
+use tracing::{error, warn};
 use vigie_bridge_kit::{database::DatabaseError, handing::Handing, pause};
 use vigie_core::bridge::{Inbox, Lost};
 
@@ -128,13 +131,23 @@ async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
     let hearing = Hearing { bridge, client, handing, wake: &wake, downloads: &downloads };
     fetch::sweep(&bridge.files).await;
     future::join5(
-        Box::pin(sync::sync(hearing)),
-        Box::pin(desk::Desk::new(hearing).run()),
-        Box::pin(rooms::keep_up(hearing)),
-        Box::pin(sealed::open_late(hearing)),
+        unbroken("sync", || sync::sync(hearing)),
+        unbroken("desk", || desk::Desk::new(hearing).run()),
+        unbroken("rooms", || rooms::keep_up(hearing)),
+        unbroken("late keys", || sealed::open_late(hearing)),
         prune(hearing),
     )
     .await;
+}
+
+/// Begins anew after a mistake of ours that ends in a panic: all of them go on from what is on disk.
+async fn unbroken<F: Future<Output = ()>>(part: &str, run: impl Fn() -> F) {
+    let mut failures = 0_u32;
+    while AssertUnwindSafe(Box::pin(run())).catch_unwind().await.is_err() {
+        error!(part, failures, "a part of hearing panicked; it begins anew");
+        tokio::time::sleep(pause::after(failures)).await;
+        failures = failures.saturating_add(1);
+    }
 }
 
 /// The client, as soon as there can be one.

@@ -190,16 +190,21 @@ async fn chat(
         return; // it is introduced as what it replaces
     }
     let refused = !known.encrypted && hearing.bridge.policy.plain_rooms == Rule::Refuse;
+    if refused {
+        // Nobody is heard there; they are told when they write.
+        if !known.introduced {
+            hearing.stands(known, Standing::Open).await;
+        }
+        return;
+    }
     let sort = sort(hearing.client, hearing.bridge.layout, room.room_id());
     if is_new {
-        if !refused {
-            let chat = ChatId::new(&known.room);
-            hearing.handing.noted(&Noted::Open { chat, room: sort }).await;
-        }
-        meet(hearing, known, room, sort, met).await;
+        let chat = ChatId::new(&known.room);
+        hearing.handing.noted(&Noted::Open { chat, room: sort }).await;
+    }
+    meet(hearing, known, room, sort, met).await;
+    if is_new {
         hearing.stands(known, Standing::Open).await;
-    } else if !refused {
-        meet(hearing, known, room, sort, met).await;
     }
 }
 
@@ -260,7 +265,7 @@ async fn meet(
 }
 
 impl Hearing<'_> {
-    async fn stands(self, known: &KnownRoom, standing: Standing) {
+    pub(super) async fn stands(self, known: &KnownRoom, standing: Standing) {
         debug!(room = known.room, ?standing, "a room");
         let room = known.room.clone();
         self.written(move |db| rooms::stands(db, &room, standing)).await;
