@@ -2,6 +2,10 @@
 //! which room is what.
 
 mod cursor;
+pub(crate) mod heard;
+pub(crate) mod rooms;
+
+pub use heard::SetAside;
 
 use std::path::Path;
 use vigie_bridge_kit::database::{Database, DatabaseError, OpenError, Owner};
