@@ -163,9 +163,9 @@ impl World {
         let (about, own) = match &heard.what {
             HeardKind::Text { reply_to, .. } => (reply_to.as_ref(), None),
             HeardKind::Edited { message, .. } => (None, Some(message)),
-            HeardKind::Tap { message, .. } | HeardKind::Reaction { message, .. } => {
-                (Some(message), None)
-            }
+            HeardKind::Tap { message, .. }
+            | HeardKind::Reaction { message, .. }
+            | HeardKind::TakenBack { message, .. } => (Some(message), None),
         };
         let row = |message: &MessageId| {
             self.rows.values().find_map(|row| match row {
