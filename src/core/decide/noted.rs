@@ -47,6 +47,7 @@ impl Work<'_> {
             Noted::Met { .. } | Noted::Knocked { .. } | Noted::NotRead { .. } => {
                 // handled by the core's part of this change
             }
+            Noted::NeedsDesk { words } => self.tell_everywhere(Level::Ring, &words),
             Noted::Unread { number, reason } => {
                 let words = format!(
                     "One thing that came over {bridge} could not be read and was set aside as {number}: {reason}. `vigie doctor` shows where it lies."
@@ -60,6 +61,7 @@ impl Work<'_> {
     fn concerns_us(&self, bridge: &BridgeName, noted: &Noted) -> bool {
         match noted {
             Noted::Back { .. }
+            | Noted::NeedsDesk { .. }
             | Noted::Unread { .. }
             | Noted::Met { .. }
             | Noted::Knocked { .. }
