@@ -382,6 +382,7 @@ fn outside(
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
         programs: Some(programs),
+        matrix: None,
         protections,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),

@@ -125,7 +125,10 @@ async fn look(shared: &Arc<Shared>, client: Client, came: Came) {
 pub(super) enum Other {
     Request(VerificationRequest),
     /// It has no name in there that it would tell.
-    Sas { sas: SasVerification, flow: String },
+    Sas {
+        sas: SasVerification,
+        flow: String,
+    },
 }
 
 impl Other {

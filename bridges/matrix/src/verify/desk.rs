@@ -114,6 +114,7 @@ fn user_id(user: &str) -> Result<OwnedUserId, NotDone> {
     UserId::parse(user).map_err(|_| NotDone::NoUserId { user: user.into() })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn not_sent(error: impl ToString) -> NotDone {
     NotDone::NotSent { why: error.to_string() }
 }
@@ -138,8 +139,8 @@ async fn begin(
             return Err(NotDone::TooMany { most: MOST_OPEN });
         }
     }
-    let identity = client.encryption().request_user_identity(user);
-    let identity = Box::pin(identity).await.map_err(not_sent)?;
+    let encryption = client.encryption();
+    let identity = Box::pin(encryption.request_user_identity(user)).await.map_err(not_sent)?;
     let identity = identity.ok_or_else(|| NotDone::NoIdentity { user: name() })?;
     if client.user_id() != Some(user) {
         direct_room(&client, user).await?;
@@ -163,9 +164,8 @@ async fn direct_room(client: &Client, user: &UserId) -> Result<(), NotDone> {
     let room = smallest_room(client, user).await;
     let room = room.ok_or_else(|| NotDone::NoRoom { user: user.to_string() })?;
     let mut marked = room.subscribe_info();
-    let mark = client.account();
-    let marking = mark.mark_as_dm(room.room_id(), &[user.to_owned()]);
-    Box::pin(marking).await.map_err(not_sent)?;
+    let (account, them) = (client.account(), [user.to_owned()]);
+    Box::pin(account.mark_as_dm(room.room_id(), &them)).await.map_err(not_sent)?;
     let seen = async {
         while client.get_dm_room(user).is_none() {
             if marked.next().await.is_none() {

@@ -4,7 +4,9 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::sync::{mpsc, oneshot};
 use vigie_core::Timestamp;
 
-use super::model::{Begun, NotDone, Outcome, PeerDevice, State, Step, Verification, VerificationId};
+use super::model::{
+    Begun, NotDone, Outcome, PeerDevice, State, Step, Verification, VerificationId,
+};
 
 /// At once; a person has one phone in their hand.
 pub(super) const MOST_OPEN: usize = 4;
@@ -23,8 +25,8 @@ pub(super) struct Asking {
 
 struct Flow {
     shown: Verification,
-    /// Of the service: a transaction or an event.
-    flow: String,
+    /// Its name at the service: a transaction or an event.
+    name: String,
     steps: mpsc::Sender<Asking>,
 }
 
@@ -61,7 +63,7 @@ impl Flows {
         lapse: Duration,
     ) -> Result<VerificationId, NoPlace> {
         let New { user, flow, device, begun, state, steps } = new;
-        if self.all.values().any(|known| known.flow == flow && known.shown.user == user) {
+        if self.all.values().any(|known| known.name == flow && known.shown.user == user) {
             return Err(NoPlace::Known);
         }
         if self.open().count() >= MOST_OPEN {
@@ -70,7 +72,7 @@ impl Flows {
         let id = VerificationId::after(self.last, now);
         let shown = Verification { id, user, device, begun, since: now, until: now + lapse, state };
         self.last = Some(id);
-        self.all.insert(id, Flow { shown, flow, steps });
+        self.all.insert(id, Flow { shown, name: flow, steps });
         self.forget();
         Ok(id)
     }
@@ -78,7 +80,8 @@ impl Flows {
     /// The oldest of those that ended go first.
     fn forget(&mut self) {
         let over = |flow: &Flow| matches!(flow.shown.state, State::Over(_));
-        let ended: Vec<_> = self.all.iter().filter(|(_, flow)| over(flow)).map(|(id, _)| *id).collect();
+        let ended: Vec<_> =
+            self.all.iter().filter(|(_, flow)| over(flow)).map(|(id, _)| *id).collect();
         for id in ended.iter().take(ended.len().saturating_sub(MOST_OVER)) {
             self.all.remove(id);
         }

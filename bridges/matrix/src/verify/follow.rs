@@ -142,7 +142,9 @@ impl Following {
             return State::Over(Outcome::TakenElsewhere);
         }
         match (&self.sas, request) {
-            (Some(sas), Some(_)) => read::comparing(&sas.state(), Protocol::Requested, self.whose()),
+            (Some(sas), Some(_)) => {
+                read::comparing(&sas.state(), Protocol::Requested, self.whose())
+            }
             (Some(sas), None) => read::comparing(&sas.state(), Protocol::Bare, self.whose()),
             (None, Some(request)) => read::requested(&request.state()),
             (None, None) => State::Over(Outcome::Stopped),
@@ -232,11 +234,11 @@ impl Following {
         if self.whose() == Whose::Ours {
             return Outcome::Verified;
         }
+        let encryption = self.client.encryption();
         let seen = async {
             while !matches!(standing(&self.client, &self.user).await, Ok(Standing::Verified)) {
                 tokio::time::sleep(ASK_AGAIN).await;
-                let asked = self.client.encryption().request_user_identity(&self.user);
-                let _ = Box::pin(asked).await; // asked again until the deadline
+                let _ = Box::pin(encryption.request_user_identity(&self.user)).await; // asked again until the deadline
             }
         };
         match tokio::time::timeout(SIGNED, seen).await {
@@ -261,6 +263,7 @@ fn compares(request: &VerificationRequest) -> bool {
     theirs.contains(&VerificationMethod::SasV1)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failed(error: NotDone) -> Outcome {
     Outcome::Failed { why: error.to_string() }
 }

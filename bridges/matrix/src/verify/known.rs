@@ -60,9 +60,7 @@ fn rooms(db: &Connection) -> rusqlite::Result<Vec<RoomRow>> {
 }
 
 fn people(db: &Connection) -> rusqlite::Result<Vec<String>> {
-    db.prepare("select user from person order by user")?
-        .query_map([], |row| row.get(0))?
-        .collect()
+    db.prepare("select user from person order by user")?.query_map([], |row| row.get(0))?.collect()
 }
 
 fn sealed(db: &Connection) -> rusqlite::Result<u64> {

@@ -29,10 +29,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::{
-    sync::mpsc,
-    task::JoinSet,
-};
+use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 use vigie_core::{
@@ -72,7 +69,7 @@ pub(crate) struct Shared {
     flows: Mutex<Flows>,
     tasks: Mutex<JoinSet<()>>,
     notes: mpsc::Sender<Noted>,
-    noted: tokio::sync::Mutex<mpsc::Receiver<Noted>>,
+    to_tell: tokio::sync::Mutex<mpsc::Receiver<Noted>>,
     stop: CancellationToken,
 }
 
@@ -88,7 +85,7 @@ impl Verifying {
     }
 
     fn lapsing(people: Vec<String>, store: Store, clock: Clock, lapse: Duration) -> Self {
-        let (notes, noted) = mpsc::channel(MOST_NOTES);
+        let (notes, to_tell) = mpsc::channel(MOST_NOTES);
         Self(Arc::new(Shared {
             people,
             store,
@@ -97,7 +94,7 @@ impl Verifying {
             flows: Mutex::default(),
             tasks: Mutex::default(),
             notes,
-            noted: tokio::sync::Mutex::new(noted),
+            to_tell: tokio::sync::Mutex::new(to_tell),
             stop: CancellationToken::new(),
         }))
     }
@@ -111,11 +108,11 @@ impl Verifying {
     /// way, so that no phone waits for us, and returns within seconds. Runs beside the syncs:
     /// `tokio::join!(sync, bridge.verifying.serve(inbox, stop))`.
     pub(crate) async fn serve(&self, inbox: &dyn Inbox, stop: CancellationToken) {
-        let mut noted = self.0.noted.lock().await;
+        let mut notes = self.0.to_tell.lock().await;
         loop {
             let note = tokio::select! {
                 () = stop.cancelled() => break,
-                Some(note) = noted.recv() => note,
+                Some(note) = notes.recv() => note,
             };
             tokio::select! {
                 () = stop.cancelled() => break,

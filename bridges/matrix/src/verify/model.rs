@@ -123,8 +123,12 @@ pub enum Outcome {
     /// Only that one device is: its app knows nothing of its owner's identity.
     DeviceAlone,
     /// Somebody said that the emoji differ, or what was sent does not fit together.
-    Mismatch { by: Side },
-    Cancelled { by: Side },
+    Mismatch {
+        by: Side,
+    },
+    Cancelled {
+        by: Side,
+    },
     TimedOut,
     /// Another device of the account took it.
     TakenElsewhere,
@@ -132,7 +136,9 @@ pub enum Outcome {
     NoCommonWay,
     /// Vigie stopped.
     Stopped,
-    Failed { why: String },
+    Failed {
+        why: String,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +153,9 @@ impl Outcome {
         match self {
             Self::Verified => format!("{user} is verified."),
             Self::DeviceAlone => {
-                format!("Only this device of {user} is verified; its app has no identity of theirs.")
+                format!(
+                    "Only this device of {user} is verified; its app has no identity of theirs."
+                )
             }
             Self::Mismatch { by: Side::Desk } => {
                 format!("Nothing was verified: it was not the same as {user} saw.")
@@ -155,7 +163,9 @@ impl Outcome {
             Self::Mismatch { by: Side::Them } => {
                 format!("Nothing was verified: at the other end of {user} it was not the same.")
             }
-            Self::Cancelled { by: Side::Desk } => "Nothing was verified: it was cancelled here.".into(),
+            Self::Cancelled { by: Side::Desk } => {
+                "Nothing was verified: it was cancelled here.".into()
+            }
             Self::Cancelled { by: Side::Them } => {
                 "Nothing was verified: it was cancelled at the other end.".into()
             }
@@ -201,7 +211,9 @@ pub enum Step {
     /// Take what somebody asked for.
     Accept,
     /// It is the same; what that is stands here again, so that nobody says so of what they do not see.
-    Confirm { same: Vec<String> },
+    Confirm {
+        same: Vec<String>,
+    },
     Mismatch,
     Cancel,
 }
@@ -246,13 +258,17 @@ impl NotDone {
             Self::NotReady { .. } => "Look: vigie status, vigie doctor.",
             Self::NoVerification { .. } | Self::Over => "Begin again: vigie matrix verify.",
             Self::NothingToAccept | Self::NothingToCompare => "It goes on by itself; look again.",
-            Self::NotTheSame => "Repeat the names of all seven emoji in their order, as they are shown now.",
+            Self::NotTheSame => {
+                "Repeat the names of all seven emoji in their order, as they are shown now."
+            }
             Self::NoUserId { .. } => "Write it in full: @name:example.org.",
             Self::Stranger { .. } => "Let them in first: vigie pair.",
             Self::NoIdentity { .. } => {
                 "In Element: Settings, Encryption or Security, set up; then try again."
             }
-            Self::NoRoom { .. } => "They begin a chat with Vigie's account first, and are let in: vigie pair.",
+            Self::NoRoom { .. } => {
+                "They begin a chat with Vigie's account first, and are let in: vigie pair."
+            }
             Self::TooMany { .. } | Self::UnderWay { .. } => {
                 "Finish or cancel what is under way first: vigie matrix verify."
             }

@@ -56,11 +56,11 @@ pub(super) fn comparing(state: &SasState, protocol: Protocol, whose: Whose) -> S
         }
         SasState::Confirmed => State::Confirmed,
         SasState::Done { verified_devices, verified_identities } => {
-            let whole = match whose {
+            let all_there = match whose {
                 Whose::Ours => !verified_devices.is_empty(),
                 Whose::Theirs => !verified_identities.is_empty(),
             };
-            State::Over(if whole { Outcome::Verified } else { Outcome::DeviceAlone })
+            State::Over(if all_there { Outcome::Verified } else { Outcome::DeviceAlone })
         }
         SasState::Cancelled(info) => State::Over(ended(info)),
     }
