@@ -232,7 +232,7 @@ fn only_the_store_writes_sql() {
 fn bridges_are_named_where_everything_is_joined() {
     for (module, _) in MAY_NAME.iter().filter(|(module, _)| !MAY_NAME_BRIDGES.contains(module)) {
         for (file, text) in sources(module) {
-            for bridge in ["vigie_phone", "vigie_telegram"] {
+            for bridge in ["vigie_matrix", "vigie_phone", "vigie_telegram"] {
                 assert!(!text.contains(bridge), "{} names a bridge", file.display());
             }
         }
