@@ -1,5 +1,5 @@
 //! What tests need beside Rust: the real Claude Code, the conformance suite of the protocol that
-//! agents speak, and a browser with its driver.
+//! agents speak, a Matrix homeserver with a phone, and a browser with its driver.
 
 use anyhow::{Context, Result, bail};
 use std::{
@@ -14,6 +14,10 @@ const CLAUDE: &str = "2.1.332";
 /// The official suite, and a Node that it runs on: it wants 22 or newer, which not every machine has.
 const CONFORMANCE: &str = "0.2.0-alpha.12";
 const NODE: &str = "24.22.3";
+
+/// A real homeserver, and what the phone of the tests is made of.
+const SYNAPSE: &str = "1.163.2";
+const NIO: &str = "0.26.0";
 
 /// The program of Claude Code, from its npm package for this machine; fetched once.
 pub(crate) fn claude() -> Result<PathBuf> {
@@ -42,6 +46,55 @@ pub(crate) fn conformance() -> Result<PathBuf> {
         bail!("the suite in {} does not start", folder.display());
     }
     Ok(folder)
+}
+
+/// The environments of Python with the homeserver and with what the phone is made of; made once.
+pub(crate) fn matrix() -> Result<(PathBuf, PathBuf)> {
+    let synapse = environment("synapse", "matrix-synapse", SYNAPSE)?;
+    let phone = environment("matrix-phone", "matrix-nio[e2e]", NIO)?;
+    Ok((synapse, phone))
+}
+
+/// An environment of Python with one package and what that needs. All of them come built, so that no
+/// compiler is needed and nothing of theirs runs while they are installed.
+fn environment(name: &str, package: &str, version: &str) -> Result<PathBuf> {
+    let folder = crate::root().join("target/test-tools").join(format!("{name}-{version}"));
+    // Written last: an environment without it is half made.
+    let whole = folder.join("whole");
+    if whole.exists() {
+        return Ok(folder);
+    }
+    python()?;
+    let _ = fs::remove_dir_all(&folder);
+    crate::run(Command::new("python3").args(["-m", "venv"]).arg(&folder)).context(PYTHON)?;
+    let mut pip = Command::new(folder.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]);
+    crate::run(pip.arg(format!("{package}=={version}")))
+        .with_context(|| format!("the registry of Python did not give {package} {version}"))?;
+    fs::write(&whole, version).with_context(|| format!("{} cannot be written", whole.display()))?;
+    Ok(folder)
+}
+
+const PYTHON: &str =
+    "install Python 3.10 or newer with venv (Debian: apt-get install python3-venv)";
+
+/// Makes sure that there is a Python which can make environments.
+fn python() -> Result<()> {
+    if have_python() {
+        return Ok(());
+    }
+    apt_get(&["python3-venv"], PYTHON)?;
+    if !have_python() {
+        bail!("python3 still cannot make environments; {PYTHON}");
+    }
+    Ok(())
+}
+
+fn have_python() -> bool {
+    // Debian's Python has `venv` and lacks what that needs.
+    let mut python = Command::new("python3");
+    python.args(["-c", "import ensurepip, venv"]).stdin(Stdio::null()).stderr(Stdio::null());
+    python.output().is_ok_and(|said| said.status.success())
 }
 
 /// Installs packages into a folder of their own.
@@ -109,8 +162,17 @@ pub(crate) fn browser() -> Result<()> {
     }
     let advice =
         "install chromium and chromedriver (Debian: apt-get install chromium chromium-driver)";
+    apt_get(&["chromium", "chromium-driver"], advice)?;
+    if !have_browser() {
+        bail!("chromium is installed and still not on PATH");
+    }
+    Ok(())
+}
+
+/// Installs packages of Debian's, where that is ours to do.
+fn apt_get(packages: &[&str], advice: &'static str) -> Result<()> {
     if !(Path::new("/etc/debian_version").exists() && is_root()) {
-        bail!("chromium or chromedriver is not on PATH; {advice}");
+        bail!("{} is missing; {advice}", packages.join(" or "));
     }
     let apt = || {
         let mut apt = Command::new("apt-get");
@@ -118,13 +180,8 @@ pub(crate) fn browser() -> Result<()> {
         apt
     };
     crate::run(apt().arg("update")).context(advice)?;
-    let packages = ["chromium", "chromium-driver"];
     crate::run(apt().args(["install", "-y", "--no-install-recommends"]).args(packages))
-        .context(advice)?;
-    if !have_browser() {
-        bail!("chromium is installed and still not on PATH");
-    }
-    Ok(())
+        .context(advice)
 }
 
 fn have_browser() -> bool {
