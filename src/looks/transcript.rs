@@ -120,7 +120,7 @@ fn told(spec: &Spec, talk: &Talk) -> Result<Transcript, NoTranscript> {
             markdown.push_str(&heading(speaks.unwrap_or_default(), said.at));
             speaker = speaks;
         }
-        markdown += part;
+        markdown.push_str(part);
     }
     Ok(Transcript { markdown, source: Source::Conversation, left_out })
 }
