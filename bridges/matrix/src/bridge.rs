@@ -12,7 +12,7 @@ use vigie_bridge_kit::database::OpenError;
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
+        Bridge, Budget, Cards, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
         SayError, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
@@ -200,6 +200,7 @@ pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
         taps: Taps::Unanswered,
+        cards: Cards::Last,
         budget: Some(Budget { calls: BURST, window, over: Over::Service }),
         progress_every: PROGRESS_EVERY,
         thread_after: THREAD_AFTER,

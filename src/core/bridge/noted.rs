@@ -11,7 +11,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "noted", rename_all = "snake_case")]
 pub enum Noted {
-    /// It hears again after having heard nothing for so long; taps of that time may be lost.
+    /// It hears again after having heard nothing for so long; taps of that time may be lost. Only a
+    /// service whose cards perish ([`super::Cards`]) has a reason to say so.
     Back { after: Duration },
     /// The chat goes by another id from now on.
     Moved { from: ChatId, to: ChatId },
