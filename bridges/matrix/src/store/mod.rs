@@ -3,9 +3,11 @@
 
 mod cursor;
 mod legend;
+mod place;
 mod receipt;
 mod said;
 
+pub(crate) use place::{Making, RoomFacts, RoomState, Shown};
 pub(crate) use legend::{Meaning, Quick, bare};
 pub(crate) use receipt::Receipt;
 pub(crate) use said::{Begun, Edited, Part};
