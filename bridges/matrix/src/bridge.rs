@@ -29,7 +29,7 @@ use crate::{
 
 /// Longest text of one message, in bytes: an encrypted edit holds it twice, each time with its HTML,
 /// and all of that as base64. Source of the 65,536 bytes of an event: Matrix specification, "Size limits".
-const TEXT: usize = 8_000;
+pub(crate) const TEXT: usize = 8_000;
 
 /// HTML knows no most; this many make the HTML about as long as the text once more.
 const SPANS: usize = 200;
@@ -129,6 +129,7 @@ pub struct MatrixBridge {
     pub(crate) store: Store,
     client: OnceCell<Client>,
     pub(crate) verifying: Verifying,
+    pub(crate) saying: say::Saying,
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
@@ -158,6 +159,7 @@ impl MatrixBridge {
             quick_reactions: options.quick_reactions,
             parts: options.parts.unwrap_or(PARTS),
             client: OnceCell::new(),
+            saying: say::Saying::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
         }))

@@ -4,12 +4,14 @@
 mod cursor;
 pub(crate) mod heard;
 mod legend;
+mod place;
 mod receipt;
 pub(crate) mod rooms;
 mod said;
 
 pub use heard::SetAside;
 
+pub(crate) use place::{Making, RoomFacts, RoomState, Shown};
 pub(crate) use legend::{Meaning, Quick, bare};
 pub(crate) use receipt::Receipt;
 pub(crate) use said::{Begun, Edited, Part};

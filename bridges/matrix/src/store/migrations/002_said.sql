@@ -68,3 +68,9 @@ create table thread (
     last  text,
     primary key (room, root)
 ) strict;
+
+-- Rooms that we made, by the delivery that asked for them; that of the space is 'space'.
+create table made (
+    key  text primary key,
+    room text                  -- null: under way, or nobody knows
+) strict;
