@@ -206,6 +206,7 @@ fn hub(tasks: &Tasks) -> Hub {
                             since: Timestamp::default(),
                         },
                         threadless: None,
+                        opened: None,
                     }],
                 })),
                 Command::AddToken { name, hash, scopes } => Ok(Reply::Tokens(vec![TokenRow {

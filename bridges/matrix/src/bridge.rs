@@ -12,8 +12,8 @@ use vigie_bridge_kit::database::OpenError;
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
-        SayError, Taps, TextUnit,
+        Bridge, Budget, Cards, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room,
+        Said, Say, SayError, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
@@ -142,8 +142,11 @@ impl MatrixBridge {
     /// No account is set up, or a file cannot be used.
     pub fn open(options: Options) -> Result<Arc<Self>, OpenFailed> {
         let session = options.folder.session()?;
+        let store = Store::open(&options.folder.database(), (options.clock)())?;
+        let (people, clock) = (options.people.clone(), options.clock.clone());
         Ok(Arc::new(Self {
-            store: Store::open(&options.folder.database(), (options.clock)())?,
+            verifying: Verifying::new(people, store.clone(), clock),
+            store,
             folder: options.folder,
             session,
             files: options.files,
@@ -156,7 +159,6 @@ impl MatrixBridge {
             quick_reactions: options.quick_reactions,
             parts: options.parts.unwrap_or(PARTS),
             client: OnceCell::new(),
-            verifying: Verifying::default(),
             saying: say::Saying::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
@@ -200,6 +202,7 @@ pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
         taps: Taps::Unanswered,
+        cards: Cards::Last,
         budget: Some(Budget { calls: BURST, window, over: Over::Service }),
         progress_every: PROGRESS_EVERY,
         thread_after: THREAD_AFTER,

@@ -3,6 +3,7 @@
 
 mod clean;
 mod html;
+pub(crate) mod incoming;
 mod links;
 mod nest;
 mod plain;

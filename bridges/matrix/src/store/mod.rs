@@ -2,15 +2,19 @@
 //! which room is what.
 
 mod cursor;
+pub(crate) mod heard;
 mod legend;
 mod place;
 mod receipt;
+pub(crate) mod rooms;
 mod said;
 
-pub(crate) use place::{Making, RoomFacts, RoomState, Shown};
+pub use heard::SetAside;
+
 pub(crate) use legend::{Meaning, Quick, bare};
+pub(crate) use place::Making;
 pub(crate) use receipt::Receipt;
-pub(crate) use said::{Begun, Edited, Part};
+pub(crate) use said::{Begun, Part};
 
 use std::path::Path;
 use vigie_bridge_kit::database::{Database, DatabaseError, OpenError, Owner};
