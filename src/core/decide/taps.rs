@@ -87,7 +87,9 @@ impl Work<'_> {
         let gate = self.state.gates.get(&gate?)?;
         let (id, given) = (gate.id, given_by(gate, reacted(emoji)?)?);
         if gate.is_open() && self.long_ago(at).is_some() {
-            return Some(Told::Unseen("That was put there long ago and decides nothing now.".into()));
+            return Some(Told::Unseen(
+                "That was put there long ago and decides nothing now.".into(),
+            ));
         }
         Some(Told::of(self.answer_gate(id, given, who)))
     }
@@ -133,9 +135,8 @@ impl Work<'_> {
     /// What a tap does.
     pub(super) fn tap(&mut self, action: &Action, who: &Who) -> Told {
         let once = Given::Allow { code_typed: false };
-        let given = |work: &mut Self, gate: &GateId, given| {
-            Told::of(work.answer_gate(*gate, given, who))
-        };
+        let given =
+            |work: &mut Self, gate: &GateId, given| Told::of(work.answer_gate(*gate, given, who));
         match action {
             Action::Allow { gate } => given(self, gate, once),
             Action::AllowForSession { gate } => {
