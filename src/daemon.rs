@@ -125,7 +125,8 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let config = Arc::new(config);
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
-    let Bridges { all: bridges, phone, invites } = bridges::open(&config, &data, &clock, &tasks)?;
+    let Bridges { all: bridges, phone, invites, .. } =
+        bridges::open(&config, &data, &clock, &tasks)?;
     let (listening, address) = tokio::sync::watch::channel(None);
     let ground =
         Ground { config: config.clone(), data: data.clone(), binary, address, lacking, hidden };
@@ -382,6 +383,7 @@ fn outside(
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
         programs: Some(programs),
+        matrix: None,
         protections,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),

@@ -11,7 +11,7 @@ use vigie_core::{
 };
 
 use crate::{
-    bridges::TELEGRAM,
+    bridges::{MATRIX, TELEGRAM},
     config::{self, Config, Language, OnOff, WorktreeMode},
 };
 
@@ -57,7 +57,8 @@ fn identities(human: &config::Human) -> impl Iterator<Item = ((BridgeName, Strin
     let phone = (human.phone == OnOff::On)
         .then(|| (BridgeName::new(vigie_phone::NAME), human.id.to_string()));
     let telegram = human.telegram.map(|number| (BridgeName::new(TELEGRAM), number.to_string()));
-    phone.into_iter().chain(telegram).map(|known| (known, human.id.clone()))
+    let matrix = human.matrix.clone().map(|user| (BridgeName::new(MATRIX), user));
+    phone.into_iter().chain(telegram).chain(matrix).map(|known| (known, human.id.clone()))
 }
 
 fn project(project: &config::Project) -> Project {

@@ -121,7 +121,7 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
-      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, access, bounds, lord, workflows, secret.
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, matrix, access, bounds, lord, workflows, secret.
     "#);
 }
 
@@ -330,9 +330,114 @@ fn telegram_is_refused_by_a_program_that_was_built_without_it() {
     config.toml:2:11: this Vigie was built without Telegram
       | enabled = true
       |           ^^^^
-      Build it with `--features telegram`, or set `enabled = false`.
+      Build it with `cargo install --path . --features telegram`, or set `enabled = false`.
     ");
     read("[telegram]\nenabled = false\n");
+}
+
+#[cfg(feature = "matrix")]
+#[test]
+fn matrix_is_switched_on_and_told_its_ways() {
+    use vigie::config::{Layout, LongAnswers, Matrix, Unsafe};
+    let config = read(
+        r#"
+        [[human]]
+        id = "ines"
+        role = "owner"
+        matrix = "@Ines:Example.org"
+
+        [matrix]
+        enabled = true
+        layout = "space"
+        unsigned_devices = "accept"
+        unencrypted = "accept"
+        plain_rooms = "accept"
+        events_a_minute = 600
+        polls = true
+        quick_reactions = false
+        long_answers = "document"
+        "#,
+    );
+    assert_eq!(config.humans[0].matrix.as_deref(), Some("@Ines:example.org"));
+    let expected = Matrix {
+        enabled: OnOff::On,
+        layout: Layout::Space,
+        unsigned_devices: Unsafe::Accept,
+        unencrypted: Unsafe::Accept,
+        plain_rooms: Unsafe::Accept,
+        events_a_minute: 600.try_into().unwrap(),
+        polls: OnOff::On,
+        quick_reactions: OnOff::Off,
+        long_answers: LongAnswers::Document,
+    };
+    assert_eq!(config.matrix, expected);
+    assert!(config.warnings.is_empty(), "{:?}", config.warnings);
+}
+
+#[cfg(not(feature = "matrix"))]
+#[test]
+fn matrix_is_refused_by_a_program_that_was_built_without_it() {
+    insta::assert_snapshot!(explain("[matrix]\nenabled = true\n"), @r"
+    config.toml:2:11: this Vigie was built without Matrix
+      | enabled = true
+      |           ^^^^
+      Build it with `cargo install --path . --features matrix`, or set `enabled = false`.
+    ");
+    read("[matrix]\nenabled = false\nlayout = \"space\"\n");
+}
+
+#[test]
+fn what_is_set_wrong_for_matrix_is_said() {
+    let text = r#"
+[[human]]
+id = "ines"
+role = "owner"
+matrix = "@ines:example.org"
+
+[[human]]
+id = "tomas"
+matrix = "@ines:Example.org"
+
+[[human]]
+id = "lena"
+matrix = "lena"
+
+[matrix]
+layout = "thread"
+unsigned_devices = "allow"
+events_a_minute = 0
+recovery_key = "none of this"
+"#;
+    insta::assert_snapshot!(explain(text), @r#"
+    config.toml:9:10: @ines:example.org is there twice
+      | matrix = "@ines:Example.org"
+      |          ^^^^^^^^^^^^^^^^^^^
+
+    config.toml:13:10: `lena` is no user id on Matrix
+      | matrix = "lena"
+      |          ^^^^^^
+      Write the whole of it, as the person's own client shows it: @ines:example.org.
+
+    config.toml:16:10: `thread` is not possible here
+      | layout = "thread"
+      |          ^^^^^^^^
+      Did you mean `threads`? Possible: threads, direct, space.
+
+    config.toml:17:20: `allow` is not possible here
+      | unsigned_devices = "allow"
+      |                    ^^^^^^^
+      Possible: refuse, accept.
+
+    config.toml:18:19: 0 is not possible here
+      | events_a_minute = 0
+      |                   ^
+      A whole number from 1 to 6000: what the homeserver lets this account send.
+
+    config.toml:19:1: [matrix] has no key `recovery_key`
+      | recovery_key = "none of this"
+      | ^^^^^^^^^^^^
+      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, events_a_minute, polls, quick_reactions, long_answers.
+    "#);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! The one list of chat services, built from the configuration.
 
+#[cfg(feature = "matrix")]
+pub mod matrix;
 #[cfg(feature = "telegram")]
 pub mod telegram;
-#[cfg(feature = "telegram")]
+#[cfg(any(feature = "matrix", feature = "telegram"))]
 mod unready;
 
 use std::{future::Future, path::Path, pin::Pin, sync::Arc};
@@ -19,6 +21,9 @@ use crate::{
 /// not.
 pub const TELEGRAM: &str = "telegram";
 
+/// Matrix's, likewise.
+pub const MATRIX: &str = "matrix";
+
 /// Asks a service under which link people find us there; `None`: it does not say.
 pub type Invite =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Option<String>> + Send>> + Send + Sync>;
@@ -28,6 +33,9 @@ pub struct Bridges {
     pub all: Vec<Arc<dyn Bridge>>,
     /// The page has more doors than the port of a chat service.
     pub phone: Option<Arc<PhoneBridge>>,
+    /// So has Matrix: its account, and verification.
+    #[cfg(feature = "matrix")]
+    pub matrix: Option<Arc<vigie_matrix::MatrixBridge>>,
     pub invites: Vec<(BridgeName, Invite)>,
 }
 
@@ -45,9 +53,17 @@ pub fn open(
     let phone = open_phone(data, clock, tasks)?;
     let phone = Some(phone).filter(|_| config.phone.enabled == OnOff::On);
     let all = phone.iter().map(|phone| phone.clone() as Arc<dyn Bridge>).collect();
-    let bridges = Bridges { all, phone, invites: Vec::new() };
+    let bridges = Bridges {
+        all,
+        phone,
+        #[cfg(feature = "matrix")]
+        matrix: None,
+        invites: Vec::new(),
+    };
     #[cfg(feature = "telegram")]
     let bridges = telegram::add(bridges, config, data, clock);
+    #[cfg(feature = "matrix")]
+    let bridges = matrix::add(bridges, config, data, clock);
     Ok(bridges)
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Unready {
     /// What is wrong and what to do, for a person.
     pub(super) trouble: String,
     /// What is said meanwhile is cut for the service as it will be.
-    pub(super) limits: fn(Room) -> Limits,
+    pub(super) limits: Box<dyn Fn(Room) -> Limits + Send + Sync>,
 }
 
 #[async_trait]

@@ -19,7 +19,7 @@ const ROLES: [(&str, Role); 4] = [
     ("viewer", Role::Viewer),
 ];
 
-const LONG_ANSWERS: [(&str, LongAnswers); 2] =
+pub(super) const LONG_ANSWERS: [(&str, LongAnswers); 2] =
     [("parts", LongAnswers::Parts), ("document", LongAnswers::Document)];
 
 const STRANGERS: [(&str, Strangers); 2] =
@@ -28,7 +28,7 @@ const STRANGERS: [(&str, Strangers); 2] =
 impl Check<'_> {
     pub(super) fn humans(&mut self, rows: Vec<Row<HumanRow>>, humans: &mut Vec<Human>) {
         let first = rows.first().map(|(span, _)| span.clone());
-        let (mut taken, mut numbers) = (Vec::new(), Vec::new());
+        let (mut taken, mut numbers, mut users) = (Vec::new(), Vec::new(), Vec::new());
         let mut read = Vec::new();
         for (span, row) in rows {
             let Some(id) = self.needed(&span, "[[human]]", "id", row.id) else { continue };
@@ -42,6 +42,7 @@ impl Check<'_> {
                 telegram: row
                     .telegram
                     .and_then(|number| self.telegram_number(&number, &mut numbers)),
+                matrix: row.matrix.and_then(|user| self.matrix_user(&user, &mut users)),
             });
         }
         if read.iter().any(|human| human.role == Role::Owner) {
@@ -54,7 +55,9 @@ impl Check<'_> {
 
     pub(super) fn telegram(&mut self, row: TelegramRow, warnings: &mut Vec<String>) -> Telegram {
         let usual = defaults::telegram(self.around);
-        let enabled = row.enabled.map_or(OnOff::Off, |enabled| self.built_in(&enabled));
+        let enabled = row.enabled.map_or(OnOff::Off, |enabled| {
+            self.built_in(&enabled, cfg!(feature = "telegram"), ("Telegram", "telegram"))
+        });
         let token_file = row.token_file.map_or(usual.token_file, |text| {
             self.around.expand(text.get_ref()).unwrap_or_else(|| {
                 let hint = "Write an absolute path, or one that begins with `~/`.".to_owned();
@@ -75,14 +78,21 @@ impl Check<'_> {
         Telegram { enabled, token_file, api, long_answers }
     }
 
-    /// Whether Telegram is wanted, and this program can do it.
-    fn built_in(&mut self, enabled: &Spanned<bool>) -> OnOff {
-        let enabled_here = *enabled.get_ref();
-        if enabled_here && !cfg!(feature = "telegram") {
-            let hint = "Build it with `--features telegram`, or set `enabled = false`.".to_owned();
-            self.add(enabled.span(), "this Vigie was built without Telegram".into(), Some(hint));
+    /// Whether a service is wanted, and this program can do it; it goes by a name and a feature.
+    pub(super) fn built_in(
+        &mut self,
+        enabled: &Spanned<bool>,
+        built: bool,
+        (name, feature): (&str, &str),
+    ) -> OnOff {
+        let wanted = *enabled.get_ref();
+        if wanted && !built {
+            let hint = format!(
+                "Build it with `cargo install --path . --features {feature}`, or set `enabled = false`."
+            );
+            self.add(enabled.span(), format!("this Vigie was built without {name}"), Some(hint));
         }
-        on_off(enabled_here)
+        on_off(wanted)
     }
 
     pub(super) fn access(&mut self, row: AccessRow) -> Access {

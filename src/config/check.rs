@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 14] = [
+const TABLES: [&str; 15] = [
     "web",
     "human",
     "project",
@@ -37,6 +37,7 @@ const TABLES: [&str; 14] = [
     "recording",
     "phone",
     "telegram",
+    "matrix",
     "access",
     "bounds",
     "lord",
@@ -113,6 +114,10 @@ impl Check<'_> {
                     if let Some(row) = row {
                         config.telegram = self.telegram(row, &mut config.warnings);
                     }
+                }
+                "matrix" => {
+                    config.matrix =
+                        self.one(value, "[matrix]", Self::matrix).unwrap_or(config.matrix);
                 }
                 "access" => {
                     config.access =
@@ -498,13 +503,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, HumanRow, SecretRow},
+        super::rows::{AccessRow, BoundsRow, HumanRow, MatrixRow, SecretRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 14] = [
+        let tables: [(&str, &[&str]); 15] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -514,6 +519,7 @@ mod tests {
             ("recording", keys::of::<RecordingRow>()),
             ("phone", keys::of::<PhoneRow>()),
             ("telegram", keys::of::<TelegramRow>()),
+            ("matrix", keys::of::<MatrixRow>()),
             ("access", keys::of::<AccessRow>()),
             ("bounds", keys::of::<BoundsRow>()),
             ("lord", keys::of::<LordRow>()),

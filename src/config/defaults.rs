@@ -3,15 +3,16 @@
 use std::{
     collections::BTreeMap,
     net::{Ipv4Addr, SocketAddr},
+    num::NonZeroUsize,
     path::PathBuf,
     time::Duration,
 };
 use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
-    Access, Agent, Bounds, Config, Gates, Human, Language, LongAnswers, OnOff, Phone, Project,
-    Recording, Role, Routing, Strangers, Surroundings, Telegram, Web, WorkflowRules, Workflows,
-    WorktreeMode,
+    Access, Agent, Bounds, Config, Gates, Human, Language, Layout, LongAnswers, Matrix, OnOff,
+    Phone, Project, Recording, Role, Routing, Strangers, Surroundings, Telegram, Unsafe, Web,
+    WorkflowRules, Workflows, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -23,6 +24,9 @@ pub(super) const LONGEST_DEADLINE: Duration = Duration::from_hours(23);
 
 /// Much more than a day of an agent's screen, and little beside what agents leave on a disk.
 const RECORDING_LIMIT: u64 = 64 << 20;
+
+/// Source: Synapse, `rc_message.per_second`, 0.2 where nobody changed it.
+const EVENTS_A_MINUTE: NonZeroUsize = NonZeroUsize::new(12).unwrap();
 
 pub(super) fn config(around: &Surroundings) -> Config {
     Config {
@@ -36,6 +40,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         recording: Recording { limit: RECORDING_LIMIT },
         phone: Phone { enabled: OnOff::On },
         telegram: telegram(around),
+        matrix: matrix(),
         access: Access { strangers: Strangers::Answered },
         bounds: Bounds::default(),
         lord: None,
@@ -56,6 +61,7 @@ fn owner(around: &Surroundings) -> Human {
         role: Role::Owner,
         phone: OnOff::On,
         telegram: None,
+        matrix: None,
     }
 }
 
@@ -64,6 +70,20 @@ pub(super) fn telegram(around: &Surroundings) -> Telegram {
         enabled: OnOff::Off,
         token_file: around.data.join("telegram.token"),
         api: "https://api.telegram.org".into(),
+        long_answers: LongAnswers::Parts,
+    }
+}
+
+pub(super) fn matrix() -> Matrix {
+    Matrix {
+        enabled: OnOff::Off,
+        layout: Layout::Threads,
+        unsigned_devices: Unsafe::Refuse,
+        unencrypted: Unsafe::Refuse,
+        plain_rooms: Unsafe::Refuse,
+        events_a_minute: EVENTS_A_MINUTE,
+        polls: OnOff::Off,
+        quick_reactions: OnOff::On,
         long_answers: LongAnswers::Parts,
     }
 }

@@ -6,6 +6,7 @@ mod check;
 mod defaults;
 mod keys;
 mod lord;
+mod matrix;
 mod paths;
 mod problem;
 mod rows;
@@ -21,7 +22,10 @@ pub use vigie_core::{
     state::{Lord, Role, Strangers, WorkflowRules},
 };
 
-use std::{collections::BTreeMap, fs, io, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap, fs, io, net::SocketAddr, num::NonZeroUsize, path::PathBuf,
+    time::Duration,
+};
 use vigie_core::id::{AgentName, HumanId, ProjectName};
 use vigie_workflow::value::SecretName;
 
@@ -43,6 +47,7 @@ pub struct Config {
     pub recording: Recording,
     pub phone: Phone,
     pub telegram: Telegram,
+    pub matrix: Matrix,
     pub access: Access,
     /// How far agents may go on their own account.
     pub bounds: Bounds,
@@ -87,6 +92,8 @@ pub struct Human {
     pub phone: OnOff,
     /// Their number on Telegram, when it stands here instead of coming from a code.
     pub telegram: Option<u64>,
+    /// Their full user id on Matrix, the server's name in lower case.
+    pub matrix: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +177,41 @@ pub struct Telegram {
     pub long_answers: LongAnswers,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Matrix {
+    pub enabled: OnOff,
+    pub layout: Layout,
+    /// Devices that their owner has not signed.
+    pub unsigned_devices: Unsafe,
+    /// Words without encryption in a room that is encrypted.
+    pub unencrypted: Unsafe,
+    /// Rooms without encryption.
+    pub plain_rooms: Unsafe,
+    /// What the homeserver lets the account send.
+    pub events_a_minute: NonZeroUsize,
+    pub polls: OnOff,
+    pub quick_reactions: OnOff,
+    pub long_answers: LongAnswers,
+}
+
+/// Where sessions stand on Matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// One room, with a thread for each.
+    Threads,
+    /// One room, and prefixes.
+    Direct,
+    /// A space, with a room for each.
+    Space,
+}
+
+/// What is done with something that is less safe than it could be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unsafe {
+    Refuse,
+    Accept,
+}
+
 /// What becomes of an answer that fits no single message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LongAnswers {
@@ -240,6 +282,12 @@ pub struct Workflows {
 #[cfg(feature = "telegram")]
 pub(crate) fn bot_api(text: &str) -> Option<String> {
     values::api_url(text)
+}
+
+/// Reads a person's full id on Matrix as the configuration takes it; `None`: it is none.
+#[cfg(feature = "matrix")]
+pub(crate) fn matrix_user(text: &str) -> Option<String> {
+    values::matrix_user(text)
 }
 
 /// `config.example.toml`, as it was when this binary was built.

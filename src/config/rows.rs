@@ -25,6 +25,7 @@ pub(super) struct HumanRow {
     pub role: Text,
     pub phone: Option<bool>,
     pub telegram: Option<Spanned<i64>>,
+    pub matrix: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -82,6 +83,20 @@ pub(super) struct TelegramRow {
     pub enabled: Option<Spanned<bool>>,
     pub token_file: Text,
     pub api: Text,
+    pub long_answers: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MatrixRow {
+    pub enabled: Option<Spanned<bool>>,
+    pub layout: Text,
+    pub unsigned_devices: Text,
+    pub unencrypted: Text,
+    pub plain_rooms: Text,
+    pub events_a_minute: Option<Spanned<i64>>,
+    pub polls: Option<bool>,
+    pub quick_reactions: Option<bool>,
     pub long_answers: Text,
 }
 

@@ -7,6 +7,9 @@ use std::{
 
 use super::{PublicUrl, Scheme};
 
+/// In bytes, with everything. Source: Matrix specification, "User identifiers".
+const LONGEST_USER: usize = 255;
+
 /// `90s`, `15m`, `23h`, `1h30m`.
 pub(super) fn duration(text: &str) -> Option<Duration> {
     let mut total = Duration::ZERO;
@@ -80,6 +83,21 @@ fn token_follows(part: &str) -> bool {
     part.strip_prefix("bot").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// `@ines:example.org`: the local part exactly as it is, the server's name in lower case.
+/// Source: Matrix specification, "User identifiers" (with the local parts that older servers gave) and
+/// "Server name".
+pub(super) fn matrix_user(text: &str) -> Option<String> {
+    let (local, server) = text.strip_prefix('@')?.split_once(':')?;
+    let (name, port) = match server.rsplit_once(':') {
+        Some((name, port)) if !port.ends_with(']') => (name, Some(port)),
+        _ => (server, None),
+    };
+    let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
+    let local_fits = !local.is_empty() && local.chars().all(|c| c.is_ascii_graphic());
+    let fits = local_fits && host(name) && port_fits && text.len() <= LONGEST_USER;
+    fits.then(|| format!("@{local}:{}", server.to_ascii_lowercase()))
+}
+
 /// A host as it stands in a `Host` header without its port: a name, an IPv4 address, or an IPv6
 /// address in brackets.
 pub(super) fn host(text: &str) -> bool {
@@ -131,6 +149,40 @@ mod tests {
             "https://ines:secret@a",
         ] {
             assert_eq!(api_url(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_person_on_matrix_goes_by_the_whole_id() {
+        for (text, id) in [
+            ("@ines:example.org", "@ines:example.org"),
+            ("@ines:Example.ORG", "@ines:example.org"),
+            (
+                "@Ines=caradec/x:harbour.example.org:8448",
+                "@Ines=caradec/x:harbour.example.org:8448",
+            ),
+            ("@ines:[2001:DB8::1]:8448", "@ines:[2001:db8::1]:8448"),
+            ("@ines:[2001:db8::1]", "@ines:[2001:db8::1]"),
+        ] {
+            assert_eq!(matrix_user(text).as_deref(), Some(id), "{text}");
+        }
+        let long = format!("@{}:example.org", "i".repeat(250));
+        for bad in [
+            "ines",
+            "@ines",
+            "ines:example.org",
+            "@:example.org",
+            "@ines:",
+            "@ines:example org",
+            "@in es:example.org",
+            "@ines:example.org/",
+            "@ines:example.org:0",
+            "@inès:example.org",
+            "#ines:example.org",
+            " @ines:example.org",
+            long.as_str(),
+        ] {
+            assert_eq!(matrix_user(bad), None, "{bad}");
         }
     }
 

@@ -4,10 +4,11 @@ use anyhow::{Result, bail};
 
 use crate::tools;
 
-/// Sets up the real agent, the conformance suite and a browser, then runs every test of the workspace.
+/// Sets up the real agent, the conformance suite, a homeserver and a browser, then runs every test of
+/// the workspace.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut cargo = crate::cargo();
-    cargo.args(["test", "--workspace"]).args(args);
+    cargo.args(["test", "--workspace", "--features", "vigie/matrix"]).args(args);
     match tools::claude() {
         Ok(program) => {
             println!("xtask: Claude Code at {}", program.display());
@@ -21,6 +22,17 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
             cargo.env("VIGIE_TEST_CONFORMANCE", folder);
         }
         Err(why) => missing("the conformance suite", &why)?,
+    }
+    match tools::matrix() {
+        Ok((synapse, phone)) => {
+            println!(
+                "xtask: Synapse in {}, the phone's Python in {}",
+                synapse.display(),
+                phone.display()
+            );
+            cargo.env("VIGIE_TEST_SYNAPSE", synapse).env("VIGIE_TEST_MATRIX_PHONE", phone);
+        }
+        Err(why) => missing("the tests on Matrix", &why)?,
     }
     match tools::browser() {
         Ok(()) => println!("xtask: chromium and chromedriver are on PATH"),

@@ -1,5 +1,5 @@
 //! What tests need beside Rust: the real Claude Code, the conformance suite of the protocol that
-//! agents speak, and a browser with its driver.
+//! agents speak, a Matrix homeserver with a phone, and a browser with its driver.
 
 use anyhow::{Context, Result, bail};
 use std::{
@@ -42,6 +42,56 @@ pub(crate) fn conformance() -> Result<PathBuf> {
         bail!("the suite in {} does not start", folder.display());
     }
     Ok(folder)
+}
+
+/// The environments of Python with a homeserver and with what the phone of the tests is made of; made
+/// once for the versions that `tests/matrix` names.
+pub(crate) fn matrix() -> Result<(PathBuf, PathBuf)> {
+    Ok((environment("synapse", "matrix-synapse")?, environment("phone", "matrix-nio[e2e]")?))
+}
+
+/// An environment of Python with one package and what that needs. All of them come built, so that no
+/// compiler is needed and nothing of theirs runs while they are installed.
+fn environment(name: &str, package: &str) -> Result<PathBuf> {
+    let versions = crate::root().join("tests/matrix").join(format!("{name}.txt"));
+    let wanted = fs::read(&versions).with_context(|| format!("{}", versions.display()))?;
+    let folder = crate::root().join("target/test-tools").join(format!("python-{name}"));
+    // Written last: an environment without it, or with another, is half made or old.
+    let whole = folder.join("versions.txt");
+    if fs::read(&whole).is_ok_and(|made| made == wanted) {
+        return Ok(folder);
+    }
+    python()?;
+    let mut venv = Command::new("python3");
+    crate::run(venv.args(["-m", "venv", "--clear"]).arg(&folder)).context(PYTHON)?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    pip.args(["--only-binary", ":all:", "--constraint"]).arg(&versions).arg(package);
+    crate::run(&mut pip).with_context(|| format!("Python's registry did not give {package}"))?;
+    fs::write(&whole, wanted).with_context(|| format!("{} cannot be written", whole.display()))?;
+    Ok(folder)
+}
+
+const PYTHON: &str =
+    "install Python 3.10 or newer with venv (Debian: apt-get install python3-venv)";
+
+/// Makes sure that there is a Python which can make environments.
+fn python() -> Result<()> {
+    if have_python() {
+        return Ok(());
+    }
+    apt_get(&["python3-venv"], PYTHON)?;
+    if !have_python() {
+        bail!("python3 still cannot make environments; {PYTHON}");
+    }
+    Ok(())
+}
+
+fn have_python() -> bool {
+    // Debian's Python has `venv` and lacks what that needs.
+    let mut python = Command::new("python3");
+    python.args(["-c", "import ensurepip, venv"]).stdin(Stdio::null()).stderr(Stdio::null());
+    python.output().is_ok_and(|said| said.status.success())
 }
 
 /// Installs packages into a folder of their own.
@@ -109,8 +159,17 @@ pub(crate) fn browser() -> Result<()> {
     }
     let advice =
         "install chromium and chromedriver (Debian: apt-get install chromium chromium-driver)";
+    apt_get(&["chromium", "chromium-driver"], advice)?;
+    if !have_browser() {
+        bail!("chromium is installed and still not on PATH");
+    }
+    Ok(())
+}
+
+/// Installs packages of Debian's, where that is ours to do.
+fn apt_get(packages: &[&str], advice: &'static str) -> Result<()> {
     if !(Path::new("/etc/debian_version").exists() && is_root()) {
-        bail!("chromium or chromedriver is not on PATH; {advice}");
+        bail!("{} is missing; {advice}", packages.join(" or "));
     }
     let apt = || {
         let mut apt = Command::new("apt-get");
@@ -118,13 +177,8 @@ pub(crate) fn browser() -> Result<()> {
         apt
     };
     crate::run(apt().arg("update")).context(advice)?;
-    let packages = ["chromium", "chromium-driver"];
     crate::run(apt().args(["install", "-y", "--no-install-recommends"]).args(packages))
-        .context(advice)?;
-    if !have_browser() {
-        bail!("chromium is installed and still not on PATH");
-    }
-    Ok(())
+        .context(advice)
 }
 
 fn have_browser() -> bool {

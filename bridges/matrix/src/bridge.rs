@@ -29,7 +29,7 @@ use crate::{
 
 /// Longest text of one message, in bytes: an encrypted edit holds it twice, each time with its HTML,
 /// and all of that as base64. Source of the 65,536 bytes of an event: Matrix specification, "Size limits".
-const TEXT: usize = 8_000;
+pub(crate) const TEXT: usize = 8_000;
 
 /// HTML knows no most; this many make the HTML about as long as the text once more.
 const SPANS: usize = 200;
@@ -129,6 +129,7 @@ pub struct MatrixBridge {
     pub(crate) store: Store,
     client: OnceCell<Client>,
     pub(crate) verifying: Verifying,
+    pub(crate) saying: say::Saying,
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
@@ -141,8 +142,11 @@ impl MatrixBridge {
     /// No account is set up, or a file cannot be used.
     pub fn open(options: Options) -> Result<Arc<Self>, OpenFailed> {
         let session = options.folder.session()?;
+        let store = Store::open(&options.folder.database(), (options.clock)())?;
+        let (people, clock) = (options.people.clone(), options.clock.clone());
         Ok(Arc::new(Self {
-            store: Store::open(&options.folder.database(), (options.clock)())?,
+            verifying: Verifying::new(people, store.clone(), clock),
+            store,
             folder: options.folder,
             session,
             files: options.files,
@@ -155,7 +159,7 @@ impl MatrixBridge {
             quick_reactions: options.quick_reactions,
             parts: options.parts.unwrap_or(PARTS),
             client: OnceCell::new(),
-            verifying: Verifying::default(),
+            saying: say::Saying::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
         }))

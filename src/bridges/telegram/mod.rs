@@ -10,7 +10,7 @@ pub use token::{Given, TokenTrouble, read_token};
 use std::{fmt, path::Path, sync::Arc, time::Duration};
 use tokio::sync::OnceCell;
 use vigie_core::{
-    bridge::{Bridge, Limits, Room},
+    bridge::{Bridge, Room},
     id::BridgeName,
     menu::{MENU, MenuEntry},
 };
@@ -75,22 +75,12 @@ pub(super) fn add(mut bridges: Bridges, config: &Config, data: &Path, clock: &Cl
             bridges.invites.push((name, invite(api)));
         }
         Err(trouble) => {
-            let limits = match config.telegram.long_answers {
-                LongAnswers::Parts => in_parts,
-                LongAnswers::Document => as_document,
-            };
+            let parts = parts(config.telegram.long_answers);
+            let limits = Box::new(move |room: Room| vigie_telegram::limits(room, parts));
             bridges.all.push(Arc::new(Unready { name, trouble, limits }));
         }
     }
     bridges
-}
-
-fn in_parts(room: Room) -> Limits {
-    vigie_telegram::limits(room, parts(LongAnswers::Parts))
-}
-
-fn as_document(room: Room) -> Limits {
-    vigie_telegram::limits(room, parts(LongAnswers::Document))
 }
 
 fn parts(long_answers: LongAnswers) -> Option<usize> {

@@ -28,6 +28,8 @@ pub enum Noted {
     Knocked { from: String },
     /// Something a person wrote there cannot be read, or may not be; `why` says it with what to do.
     NotRead { place: Place, message: MessageId, from: String, why: String },
+    /// A person is needed at the desk; `words` say for what, and how.
+    NeedsDesk { words: String },
     /// What came from a person could not be read, even at the last try; it is kept under that number.
     Unread { number: String, reason: String },
 }

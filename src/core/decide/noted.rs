@@ -58,6 +58,7 @@ impl Work<'_> {
             Noted::NotRead { place, message, why, .. } => {
                 self.say_about(&place, &message, &why);
             }
+            Noted::NeedsDesk { words } => self.tell_everywhere(Level::Ring, &words),
             Noted::Unread { number, reason } => {
                 let words = format!(
                     "One thing that came over {bridge} could not be read and was set aside as {number}: {reason}. `vigie doctor` shows where it lies."
@@ -70,7 +71,7 @@ impl Work<'_> {
     /// Whatever strangers do with their own groups leaves no trace.
     fn concerns_us(&self, bridge: &BridgeName, noted: &Noted) -> bool {
         match noted {
-            Noted::Back { .. } | Noted::Unread { .. } => true,
+            Noted::Back { .. } | Noted::NeedsDesk { .. } | Noted::Unread { .. } => true,
             Noted::Knocked { from } => self.state.human_of(bridge, from).is_none(),
             Noted::Met { from, .. } | Noted::NotRead { from, .. } => {
                 self.state.human_of(bridge, from).is_some()

@@ -1,18 +1,28 @@
-use matrix_sdk::{
-    SessionMeta, SessionTokens,
-    authentication::matrix::MatrixSession,
-    ruma::{OwnedDeviceId, OwnedUserId},
-};
-use serde::{Deserialize, Serialize};
+//! The account's files: where they are, read and written for this user alone.
+
 use std::{
     fs::{self, DirBuilder, OpenOptions},
     io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
+use super::Session;
+
 /// What a store key has. Source: matrix-sdk-sqlite, `SqliteStoreConfig::key`.
 pub(crate) const KEY_BYTES: usize = 32;
+
+/// A recovery key has 48 letters and some blanks; a passphrase in its place is no longer either.
+const LONGEST_RECOVERY_KEY: usize = 1024;
+
+/// matrix-sdk's file with the device's private keys. Source: matrix-sdk-sqlite, `DATABASE_NAME` of
+/// the crypto store.
+const CRYPTO_FILE: &str = "matrix-sdk-crypto.sqlite3";
+
+const SESSION: &str = "session.json";
+const STORE_KEY: &str = "store.key";
+const RECOVERY_KEY: &str = "recovery.key";
+const CRYPTO: &str = "crypto";
 
 /// The folder of one account. There is one account a folder, and one process a folder at a time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,57 +30,35 @@ pub struct Folder {
     at: PathBuf,
 }
 
-/// Who we are on which homeserver, as `session.json` has it.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Session {
-    /// `https://matrix.example.org`: where the client API answers.
-    pub homeserver: String,
-    pub user: OwnedUserId,
-    pub device: OwnedDeviceId,
-    access_token: String,
-}
-
 /// A file of the account cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
     #[error("no Matrix account is set up; run: vigie init matrix")]
     NoSession,
-    #[error("{} does not read as the session of an account: {source}", file.display())]
+    #[error("{} does not read as the session of an account ({source}); log in anew: vigie init matrix --again", file.display())]
     BadSession { file: PathBuf, source: serde_json::Error },
     #[error("{} cannot be used: {source}", file.display())]
     File { file: PathBuf, source: io::Error },
-    #[error("{} is no store key: it has {bytes} bytes instead of {KEY_BYTES}", file.display())]
+    #[error("{} is no store key: it has {bytes} bytes instead of {KEY_BYTES}; log in anew: vigie init matrix --again", file.display())]
     BadKey { file: PathBuf, bytes: usize },
+    #[error("the key of the encrypted store is gone ({}); log in anew: vigie init matrix --again", .0.display())]
+    NoKey(PathBuf),
+    #[error("the encrypted store of the account is gone ({}); log in anew: vigie init matrix --again", .0.display())]
+    LostStore(PathBuf),
+    #[error("others can read {} (mode {mode:03o}), so it is not used; close it: chmod {} {}", file.display(), closed(file), file.display())]
+    Open { file: PathBuf, mode: u32 },
+    #[error("another process uses the Matrix account in {}", .0.display())]
+    InUse(PathBuf),
 }
 
-impl std::fmt::Debug for Session {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { homeserver, user, device, access_token: _ } = self;
-        let mut shown = f.debug_struct("Session");
-        shown.field("homeserver", homeserver).field("user", user).field("device", device);
-        shown.finish_non_exhaustive()
-    }
+fn closed(file: &Path) -> &'static str {
+    if file.is_dir() { "700" } else { "600" }
 }
 
-impl Session {
-    /// That of a login.
-    pub fn new(homeserver: String, session: MatrixSession) -> Self {
-        Self {
-            homeserver,
-            user: session.meta.user_id,
-            device: session.meta.device_id,
-            access_token: session.tokens.access_token,
-        }
-    }
-
-    /// As matrix-sdk takes it.
-    pub(crate) fn restored(&self) -> MatrixSession {
-        MatrixSession {
-            meta: SessionMeta { user_id: self.user.clone(), device_id: self.device.clone() },
-            tokens: SessionTokens { access_token: self.access_token.clone(), refresh_token: None },
-        }
-    }
+/// The right to use a folder's stores. It ends when this is dropped, or with the process.
+#[derive(Debug)]
+pub struct Held {
+    _lock: fs::File,
 }
 
 impl Folder {
@@ -88,25 +76,52 @@ impl Folder {
         self.at.join("matrix.db")
     }
 
+    /// What belongs to one login, so that all of it is put in place or aside at once.
+    pub(super) fn account(&self) -> PathBuf {
+        self.at.join("account")
+    }
+
     /// Where matrix-sdk keeps its stores.
     pub(crate) fn crypto(&self) -> PathBuf {
-        self.at.join("crypto")
+        self.account().join(CRYPTO)
+    }
+
+    /// Where the recovery key is kept, if it is.
+    pub fn recovery_file(&self) -> PathBuf {
+        self.at.join(RECOVERY_KEY)
+    }
+
+    /// Takes the folder for this process: its stores bear only one.
+    ///
+    /// # Errors
+    /// [`FolderError::InUse`], or those of the disk.
+    pub fn hold(&self) -> Result<Held, FolderError> {
+        self.make()?;
+        let file = self.at.join("lock");
+        let failed = |source| FolderError::File { file: file.clone(), source };
+        let mut options = OpenOptions::new();
+        let lock = options.write(true).create(true).truncate(false).mode(0o600).open(&file);
+        let lock = lock.map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Held { _lock: lock }),
+            Err(fs::TryLockError::WouldBlock) => Err(FolderError::InUse(self.at.clone())),
+            Err(fs::TryLockError::Error(source)) => Err(failed(source)),
+        }
     }
 
     /// The account's session.
     ///
     /// # Errors
-    /// There is none, or it does not read.
+    /// There is none, others can read it, or it does not read.
     pub fn session(&self) -> Result<Session, FolderError> {
-        let file = self.at.join("session.json");
-        let text = match fs::read(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(FolderError::NoSession);
-            }
-            Err(source) => return Err(FolderError::File { file, source }),
-        };
+        let file = self.account().join(SESSION);
+        let text = read(&file)?.ok_or(FolderError::NoSession)?;
         serde_json::from_slice(&text).map_err(|source| FolderError::BadSession { file, source })
+    }
+
+    /// Whether there is a session at all, however it reads.
+    pub fn is_set_up(&self) -> bool {
+        self.account().join(SESSION).exists()
     }
 
     /// Keeps the session of a login that succeeded, whole or not at all.
@@ -116,26 +131,86 @@ impl Folder {
     pub fn keep_session(&self, session: &Session) -> Result<(), FolderError> {
         let text = serde_json::to_vec_pretty(session)
             .expect("a struct of texts is written without an error");
-        self.write("session.json", &text)
+        self.make()?;
+        write(&self.account(), SESSION, &text)
     }
 
-    /// The key of the encrypted stores, made when there is none.
+    /// The key of the encrypted stores, made when there is neither a key nor a store.
     ///
     /// # Errors
-    /// It cannot be read or written, or is no key.
+    /// It cannot be read or written, is no key, or is missing beside a store.
     pub(crate) fn store_key(&self) -> Result<[u8; KEY_BYTES], FolderError> {
-        let file = self.at.join("store.key");
-        let bytes = match fs::read(&file) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let fresh: [u8; KEY_BYTES] = rand::random();
-                self.write("store.key", &fresh)?;
-                return Ok(fresh);
+        let file = self.account().join(STORE_KEY);
+        let Some(bytes) = read(&file)? else {
+            if self.has_store() {
+                return Err(FolderError::NoKey(file));
             }
-            Err(source) => return Err(FolderError::File { file, source }),
+            let fresh: [u8; KEY_BYTES] = rand::random();
+            write(&self.account(), STORE_KEY, &fresh)?;
+            return Ok(fresh);
         };
         let count = bytes.len();
         bytes.try_into().map_err(|_| FolderError::BadKey { file, bytes: count })
+    }
+
+    /// Whether the store with the device's private keys is there.
+    pub(crate) fn has_store(&self) -> bool {
+        self.crypto().join(CRYPTO_FILE).exists()
+    }
+
+    /// The session has a store that goes with it. One that is made anew under an old session looks
+    /// alive and is deaf: the homeserver goes on with the keys of the lost one.
+    ///
+    /// # Errors
+    /// [`FolderError::LostStore`].
+    pub(crate) fn goes_with(&self, session: &Session) -> Result<(), FolderError> {
+        let lost = session.key().is_some() && !self.has_store();
+        if lost { Err(FolderError::LostStore(self.crypto())) } else { Ok(()) }
+    }
+
+    /// The recovery key, where the person chose to keep it here.
+    ///
+    /// # Errors
+    /// It is there and cannot be used.
+    pub fn recovery_key(&self) -> Result<Option<String>, FolderError> {
+        let bytes = read(&self.recovery_file())?;
+        let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        Ok(text.filter(|text| !text.is_empty() && text.len() <= LONGEST_RECOVERY_KEY))
+    }
+
+    /// Keeps the recovery key, whole or not at all.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn keep_recovery_key(&self, key: &str) -> Result<(), FolderError> {
+        self.make()?;
+        write(&self.at, RECOVERY_KEY, format!("{key}\n").as_bytes())
+    }
+
+    /// Keeps the recovery key no longer.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn forget_recovery_key(&self) -> Result<(), FolderError> {
+        let file = self.recovery_file();
+        removed(&file, fs::remove_file(&file))
+    }
+
+    /// What of it others can read, each with its mode.
+    pub fn open_to_others(&self) -> Vec<(PathBuf, u32)> {
+        let account = self.account();
+        let files = [
+            self.at.clone(),
+            self.recovery_file(),
+            self.database(),
+            account.join(SESSION),
+            account.join(STORE_KEY),
+        ];
+        let open = |file: PathBuf| {
+            let mode = file.metadata().ok()?.permissions().mode() & 0o777;
+            (mode & 0o077 != 0).then_some((file, mode))
+        };
+        files.into_iter().filter_map(open).collect()
     }
 
     /// Makes the folder, for this user alone.
@@ -143,26 +218,47 @@ impl Folder {
     /// # Errors
     /// Those of the disk.
     pub fn make(&self) -> Result<(), FolderError> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.at);
-        made.map_err(|source| FolderError::File { file: self.at.clone(), source })
+        for folder in [&self.at, &self.account()] {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+            made.map_err(|source| FolderError::File { file: folder.clone(), source })?;
+        }
+        Ok(())
     }
+}
 
-    fn write(&self, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
-        self.make()?;
-        let file = self.at.join(name);
-        let fresh = self.at.join(format!("{name}.new"));
-        let write = || {
-            match fs::remove_file(&fresh) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
-            let mut to =
-                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
-            to.write_all(bytes)?;
-            to.sync_all()?;
-            fs::rename(&fresh, &file)?;
-            fs::File::open(&self.at)?.sync_all()
-        };
-        write().map_err(|source| FolderError::File { file: file.clone(), source })
+/// A small file of ours; `None`: it is not there.
+fn read(file: &Path) -> Result<Option<Vec<u8>>, FolderError> {
+    let failed = |source| FolderError::File { file: file.into(), source };
+    let mode = match file.metadata() {
+        Ok(meta) => meta.permissions().mode() & 0o777,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(failed(source)),
+    };
+    if mode & 0o077 != 0 {
+        return Err(FolderError::Open { file: file.into(), mode });
     }
+    fs::read(file).map(Some).map_err(failed)
+}
+
+pub(super) fn removed(file: &Path, done: io::Result<()>) -> Result<(), FolderError> {
+    match done {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(FolderError::File { file: file.into(), source: error })
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
+    let file = folder.join(name);
+    let fresh = folder.join(format!("{name}.new"));
+    removed(&fresh, fs::remove_file(&fresh))?;
+    let write = || {
+        let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&fresh)?;
+        to.write_all(bytes)?;
+        to.sync_all()?;
+        fs::rename(&fresh, &file)?;
+        fs::File::open(folder)?.sync_all()
+    };
+    write().map_err(|source| FolderError::File { file: file.clone(), source })
 }
