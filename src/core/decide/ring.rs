@@ -72,7 +72,7 @@ impl State {
             .map(|((_, bridge, chat), at)| (*at, (bridge.clone(), chat.clone())))
             .collect();
         heard.sort_by(|a, b| b.cmp(a));
-        let own = self.chats.values().filter(|row| row.by == *human && row.room.is_direct());
+        let own = self.chats.values().filter(|row| row.by == *human);
         let own = own.map(|row| (row.bridge.clone(), row.chat.clone()));
         let waking = self.waking();
         let woken_in = |at: Spot| -> Vec<Spot> {
@@ -98,7 +98,7 @@ impl State {
 struct Whereabouts {
     /// Where they were heard, the last first.
     heard: Vec<Spot>,
-    /// Chats of their own, whether or not they said anything there.
+    /// Chats they opened, whether or not they said anything there lately.
     own: Vec<Spot>,
 }
 
@@ -187,7 +187,7 @@ impl Work<'_> {
             if heard.iter().filter(fine).chain(own.clone()).any(|at| rings.contains(at)) {
                 continue;
             }
-            // Whoever was not heard yet is in any of their own.
+            // Whoever was heard nowhere yet is in any that they opened.
             let missing: Vec<_> = last.map_or_else(|| own.collect(), |last| vec![last]);
             reach.lost |= missing.is_empty() && !nowhere;
             reach.missing.extend(missing.into_iter().cloned());

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::world::{Shown, World, matrix};
 use crate::{
     agent::{OrderKind, Settled},
-    bridge::{Action, CardState, Level},
+    bridge::{Action, CardState, HeardKind, Level},
     id::{GateId, MessageId},
 };
 
@@ -132,11 +132,18 @@ fn a_reaction_of_long_ago_decides_nothing() {
     let (gate, card) = asks(&mut w, "make test");
     let at = w.now - TimeDelta::minutes(20);
     let (message, emoji) = (card.clone(), "👍".into());
-    let what = crate::bridge::HeardKind::Reaction { message, emoji };
+    let what = HeardKind::Reaction { message, emoji };
     w.hears(INES, matrix(ROOM), "old".into(), at, what);
+    let tap = HeardKind::Tap { message: card.clone(), action: Action::Allow { gate } };
+    w.hears(INES, matrix(ROOM), "older".into(), at, tap.clone());
     w.wait(TimeDelta::seconds(5));
     assert!(w.state.gates[&gate].is_open());
-    assert!(replies_to(&w, &card)[0].contains("long ago"), "{:?}", replies_to(&w, &card));
+    let said = replies_to(&w, &card);
+    assert!(said.len() == 1 && said[0].contains("long ago"), "{said:?}");
+    w.reacts(INES, &card, "👎");
+    w.hears(INES, matrix(ROOM), "oldest".into(), at, tap);
+    w.wait(TimeDelta::seconds(5));
+    assert!(replies_to(&w, &card)[1].starts_with("Already denied"), "{:?}", replies_to(&w, &card));
 }
 
 #[test]
