@@ -118,10 +118,14 @@ pub(crate) async fn hear(
     let Ok(_only) = bridge.hearing.try_lock() else {
         return Err(Lost { reason: "somebody else listens to Matrix already".into() });
     };
-    tokio::select! {
-        () = stop.cancelled() => Ok(()),
-        () = everything(bridge, inbox) => Ok(()), // it has no end
-    }
+    let heard = async {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = everything(bridge, inbox) => {} // it has no end
+        }
+    };
+    tokio::join!(heard, bridge.verifying.serve(inbox, stop.clone()));
+    Ok(())
 }
 
 async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
