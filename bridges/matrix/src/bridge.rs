@@ -20,7 +20,7 @@ use vigie_core::{
 
 use crate::{
     NAME,
-    account::{Folder, FolderError, Session},
+    account::{Folder, FolderError, Held, Session},
     connect::{self, NotReady},
     hear, say,
     store::Store,
@@ -132,6 +132,8 @@ pub struct MatrixBridge {
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
+    /// The stores bear one process.
+    _held: Held,
 }
 
 impl MatrixBridge {
@@ -141,6 +143,8 @@ impl MatrixBridge {
     /// No account is set up, or a file cannot be used.
     pub fn open(options: Options) -> Result<Arc<Self>, OpenFailed> {
         let session = options.folder.session()?;
+        options.folder.goes_with(&session)?;
+        let held = options.folder.hold()?;
         Ok(Arc::new(Self {
             store: Store::open(&options.folder.database(), (options.clock)())?,
             folder: options.folder,
@@ -158,6 +162,7 @@ impl MatrixBridge {
             verifying: Verifying::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
+            _held: held,
         }))
     }
 
