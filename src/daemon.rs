@@ -383,6 +383,7 @@ fn outside(
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
         programs: Some(programs),
+        matrix: None,
         protections,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use std::{net::SocketAddr, path::PathBuf};
 use vigie_core::caller::TokenScope;
 
-use super::{hook::HookArgs, workflow::Workflow};
+use super::{hook::HookArgs, matrix::Matrix, workflow::Workflow};
 use crate::{agents::demo::DemoArgs, confine::ConfineArgs};
 
 /// Steer many coding-agent sessions from one phone chat.
@@ -73,6 +73,9 @@ pub enum Command {
         #[arg(allow_hyphen_values = true)]
         id: String,
     },
+    /// See the account on Matrix, and verify who is who there
+    #[command(subcommand)]
+    Matrix(Matrix),
     /// Let programs outside of every session use Vigie's tools
     #[command(subcommand)]
     Token(Token),

@@ -14,6 +14,7 @@ mod kept;
 mod log;
 mod login;
 mod mail;
+mod matrix;
 mod mcp;
 mod new;
 mod out;
@@ -159,6 +160,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Pair { human } => pair::code(human, desk).await,
         Command::People => pair::people(desk).await,
         Command::Unpair { bridge, id } => pair::unpair(&bridge, &id, desk).await,
+        Command::Matrix(what) => matrix::run(what, desk).await,
         Command::Mcp(Mcp { what: None, token }) => mcp::serve(token, desk).await,
         Command::Mcp(Mcp { what: Some(McpSetup::Install(args)), .. }) => {
             install::install(args, desk).await

@@ -40,6 +40,34 @@ pub enum Reading {
     NotAnAnswer,
 }
 
+/// What a reaction says to a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reacted {
+    Yes,
+    No,
+    /// That option, from 1.
+    Option(usize),
+}
+
+/// Reactions that say yes or no in any language, without variation selectors and skin tones.
+const YES: [&str; 3] = ["👍", "✅", "✔"];
+const NO: [&str; 3] = ["👎", "❌", "✖"];
+
+/// Reads a reaction; `None`: it is no answer.
+pub fn reacted(emoji: &str) -> Option<Reacted> {
+    let folded = fold(emoji.trim());
+    let is = |all: &[&str]| all.contains(&folded.as_str());
+    match folded.as_str() {
+        _ if is(&YES) => Some(Reacted::Yes),
+        _ if is(&NO) => Some(Reacted::No),
+        "🔟" => Some(Reacted::Option(10)),
+        digit if digit.len() == 1 => {
+            digit.parse().ok().filter(|number| *number > 0).map(Reacted::Option)
+        }
+        _ => None,
+    }
+}
+
 /// The answer words of the languages a person uses.
 #[derive(Clone, Debug)]
 pub struct Words {

@@ -75,6 +75,8 @@ pub enum Outgoing {
 #[serde(rename_all = "snake_case")]
 pub enum Rank {
     Gate,
+    /// What somebody who tapped or reacted is told.
+    Reply,
     Final,
     Note,
     Progress,
@@ -97,6 +99,8 @@ pub enum NewestOf {
     EditOf {
         delivery: DeliveryId,
     },
+    /// What rings in place of a service that is not heard.
+    Rings,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

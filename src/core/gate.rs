@@ -9,7 +9,7 @@ use crate::{
     Timestamp,
     agent::{Asked, Decision},
     bridge::{CardKind, Fact, Risk},
-    id::{GateCode, GateId, HumanId, OrderId, RequestId, RunId, SessionId},
+    id::{BridgeName, ChatId, GateCode, GateId, HumanId, OrderId, RequestId, RunId, SessionId},
     text::Rich,
 };
 
@@ -37,6 +37,9 @@ pub struct Gate {
     pub state: GateState,
     /// The card's messages, one a chat, and again where it was said anew.
     pub cards: Vec<crate::delivery::Shown>,
+    /// Chats in which it rang, or is about to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rang: Vec<(BridgeName, ChatId)>,
 }
 
 /// Who waits for the answer. A session's stands in its row as it did before runs could wait.

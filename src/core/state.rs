@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use crate::{
     Timestamp,
     answer::Words,
-    bridge::{Attached, Health, Heard, HeardKind, Limits, Place, Room, TextUnit},
+    bridge::{Attached, Health, Heard, HeardKind, Limits, Over, Place, Room, TextUnit},
     caller::{Bounds, Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     command::Kept,
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
@@ -133,6 +133,9 @@ pub struct Chat {
     pub room: Room,
 }
 
+/// What shares one budget: a chat, or with `None` all chats of the service.
+pub type Purse = (BridgeName, Option<ChatId>);
+
 /// One thing kept in the database, whole. Its table and key follow from its kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
@@ -145,6 +148,7 @@ pub enum Row {
     Focus(FocusRow),
     Chat(ChatRow),
     Identity(IdentityRow),
+    LastHeard(LastHeardRow),
     Mail(Mail),
     Ticket(Ticket),
     Token(TokenRow),
@@ -217,6 +221,18 @@ pub struct ChatRow {
     /// Why it has no threads though its service says it could.
     #[serde(default)]
     pub threadless: Option<String>,
+    /// Since when it is ours; unknown for those of an older Vigie.
+    #[serde(default)]
+    pub opened: Option<Timestamp>,
+}
+
+/// When a person was heard last in a chat of a service that can wake them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastHeardRow {
+    pub human: HumanId,
+    pub bridge: BridgeName,
+    pub chat: ChatId,
+    pub at: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,9 +267,20 @@ pub struct Pairing {
     pub tries_left: u32,
 }
 
+/// What somebody nobody knows did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tried {
+    /// They wrote, tapped or reacted.
+    Spoke,
+    /// They asked to have us in a chat, where we did not go.
+    Knocked,
+}
+
 /// Somebody nobody knows, who tried something lately.
 #[derive(Clone, Debug)]
 pub struct Stranger {
+    /// What they did first.
+    pub tried: Tried,
     pub tries: u32,
     pub since: Timestamp,
     /// The owners know.
@@ -296,6 +323,8 @@ pub struct JustSent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hearing {
     pub health: Health,
+    /// When it first said how it hears: from then on its silence counts.
+    pub since: Timestamp,
     /// Since when nothing was heard, once that was noticed.
     pub deaf: Option<Timestamp>,
 }
@@ -360,10 +389,14 @@ pub struct State {
     pub strangers: BTreeMap<(BridgeName, String), Stranger>,
     /// How each bridge hears, as it last said.
     pub health: BTreeMap<BridgeName, Hearing>,
-    /// Where a chat must be left alone until then.
-    pub quiet: HashMap<(BridgeName, ChatId), Timestamp>,
-    /// When each chat was last called, for its budget.
-    pub spent: HashMap<(BridgeName, ChatId), VecDeque<Timestamp>>,
+    /// Where nothing may be said until then.
+    pub quiet: HashMap<Purse, Timestamp>,
+    /// When each was last called, for its budget.
+    pub spent: HashMap<Purse, VecDeque<Timestamp>>,
+    /// Where people were heard, and when last: what rings rings where they were last.
+    pub last_heard: BTreeMap<(HumanId, BridgeName, ChatId), Timestamp>,
+    /// What whoever tapped was told lately, and about which message, so that it is said once.
+    pub told: VecDeque<(Place, MessageId, String)>,
     /// What was sent a moment ago, the newest last: a reply can be quicker than our own commit.
     pub just_sent: VecDeque<JustSent>,
     /// When a message of ours was last changed.
@@ -422,6 +455,8 @@ impl State {
             health: BTreeMap::new(),
             quiet: HashMap::new(),
             spent: HashMap::new(),
+            last_heard: BTreeMap::new(),
+            told: VecDeque::new(),
             just_sent: VecDeque::new(),
             changed: BTreeMap::new(),
             unsure: VecDeque::new(),
@@ -443,7 +478,8 @@ impl State {
             state.put(&row);
         }
         for (bridge, chat, at) in found.spent {
-            state.spent.entry((bridge, chat)).or_default().push_back(at);
+            let purse = state.purse(&bridge, &chat);
+            state.spent.entry(purse).or_default().push_back(at);
         }
         state
     }
@@ -491,6 +527,10 @@ impl State {
             }
             Row::Identity(row) => {
                 self.identities.insert((row.bridge.clone(), row.from.clone()), row.clone());
+            }
+            Row::LastHeard(row) => {
+                let key = (row.human.clone(), row.bridge.clone(), row.chat.clone());
+                self.last_heard.insert(key, row.at);
             }
             Row::Focus(row) => {
                 let key = (row.place.clone(), row.human.clone());
@@ -741,6 +781,16 @@ impl State {
         const OFF: Limits = Limits::of_text(TextUnit::Utf16, 1000, 0, 1);
         let room = self.chat_of(bridge, chat).map_or(Room::Group, |chat| chat.room);
         self.rules.limits.get(&(bridge.clone(), room)).copied().unwrap_or(OFF)
+    }
+
+    /// What that chat's calls are counted with.
+    pub fn purse(&self, bridge: &BridgeName, chat: &ChatId) -> Purse {
+        let over = self.limits_of(bridge, chat).budget.map_or(Over::Chat, |budget| budget.over);
+        let own = match over {
+            Over::Chat => Some(chat.clone()),
+            Over::Service => None,
+        };
+        (bridge.clone(), own)
     }
 
     /// As lists and messages call whoever a token speaks for.

@@ -140,6 +140,16 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
                 json(identity)
             ])?;
         }
+        Row::LastHeard(last) => {
+            let sql = "INSERT INTO last_heard (human, bridge, chat, body) VALUES (?1, ?2, ?3, ?4)
+                       ON CONFLICT (human, bridge, chat) DO UPDATE SET body = ?4";
+            db.prepare_cached(sql)?.execute(params![
+                last.human.as_str(),
+                last.bridge.as_str(),
+                last.chat.as_str(),
+                json(last)
+            ])?;
+        }
         Row::Mail(mail) => mail::put(db, mail)?,
         Row::Ticket(ticket) => put_by_id(db, "ticket", "id", &ticket.id, ticket)?,
         Row::Token(token) => put_by_id(db, "token", "id", &token.id, token)?,

@@ -19,7 +19,8 @@ mod socket;
 mod token;
 
 pub use outside::{
-    Boxed, OutputPart, Outside, PhoneMount, ProgramsMount, ReadOutput, ReadSecret, Stream,
+    Boxed, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside, PhoneMount,
+    ProgramsMount, ReadOutput, ReadSecret, Stream, VerificationStep,
 };
 pub use people::Caller;
 pub use serve::{Parts, StartError, Started, start};

@@ -1,5 +1,6 @@
 //! What the web part needs of parts it must not name; `daemon.rs` fills it in.
 
+use async_trait::async_trait;
 use axum::{Router, http::Extensions};
 use serde::Deserialize;
 use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
@@ -15,7 +16,7 @@ use vigie_workflow::value::{SecretName, StepPath};
 
 use super::{
     Caller, Peer,
-    shapes::{Event, ProtectionShape},
+    shapes::{Event, MatrixShape, ProtectionShape, VerificationShape},
 };
 use crate::{config::PublicUrl, hub::Hub, workflows::Workflows};
 
@@ -86,6 +87,61 @@ pub struct Outside {
     pub protections: Arc<[ProtectionShape]>,
     pub phone: Option<PhoneMount>,
     pub programs: Option<ProgramsMount>,
+    /// The account on Matrix, where there is one.
+    pub matrix: Option<Arc<dyn MatrixDesk>>,
+}
+
+/// What a person at the desk does with the account on Matrix; users are named by their full ids.
+#[async_trait]
+pub trait MatrixDesk: Send + Sync {
+    /// How the account stands.
+    async fn look(&self) -> Result<MatrixShape, MatrixRefusal>;
+
+    /// Verifications that run, and those that ended lately, oldest first.
+    fn verifications(&self) -> Vec<VerificationShape>;
+
+    /// Asks `user` to be verified.
+    async fn verify(&self, user: String) -> Result<VerificationShape, MatrixRefusal>;
+
+    /// Does one step of a verification.
+    async fn step(
+        &self,
+        id: String,
+        step: VerificationStep,
+    ) -> Result<VerificationShape, MatrixRefusal>;
+
+    /// Takes somebody as they are now, although it is not the identity that was verified.
+    async fn accept_change(&self, user: String) -> Result<(), MatrixRefusal>;
+}
+
+/// What is done with a verification.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VerificationStep {
+    Accept,
+    /// With what is the same, repeated.
+    Confirm(Vec<String>),
+    Mismatch,
+    Cancel,
+}
+
+/// It was not done: why, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatrixRefusal {
+    pub kind: MatrixRefusalKind,
+    pub words: String,
+    pub hint: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatrixRefusalKind {
+    /// There is no such person or verification.
+    NotThere,
+    /// Not now, or not so.
+    NotNow,
+    /// The request itself is wrong.
+    Unreadable,
+    /// The homeserver or the account's files.
+    Outside,
 }
 
 /// What programs and agents call, as its own part hands it out. It has a guard of its own: who calls

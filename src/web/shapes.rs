@@ -1,6 +1,7 @@
 //! What crosses the API, both ways; `docs/api.md` describes it. Kept apart from the core's types,
 //! so that a rename in there changes nothing out here.
 
+mod matrix;
 mod runs;
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,10 @@ use vigie_core::{
     state::{self, ChatRow, ChatState},
 };
 
+pub use matrix::{
+    ConfirmVerification, EmojiShape, MatrixPersonShape, MatrixRoomShape, MatrixShape,
+    NewVerification, VerificationBegun, VerificationShape, VerificationState,
+};
 pub use runs::{
     BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,
     RetryRun, RunShape, StepShape, WorkflowShape,

@@ -15,10 +15,6 @@ const CLAUDE: &str = "2.1.332";
 const CONFORMANCE: &str = "0.2.0-alpha.12";
 const NODE: &str = "24.22.3";
 
-/// A real homeserver, and what the phone of the tests is made of.
-const SYNAPSE: &str = "1.163.2";
-const NIO: &str = "0.26.0";
-
 /// The program of Claude Code, from its npm package for this machine; fetched once.
 pub(crate) fn claude() -> Result<PathBuf> {
     let package = format!("@anthropic-ai/claude-code-{}", platform()?);
@@ -48,30 +44,31 @@ pub(crate) fn conformance() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The environments of Python with the homeserver and with what the phone is made of; made once.
+/// The environments of Python with a homeserver and with what the phone of the tests is made of; made
+/// once for the versions that `tests/matrix` names.
 pub(crate) fn matrix() -> Result<(PathBuf, PathBuf)> {
-    let synapse = environment("synapse", "matrix-synapse", SYNAPSE)?;
-    let phone = environment("matrix-phone", "matrix-nio[e2e]", NIO)?;
-    Ok((synapse, phone))
+    Ok((environment("synapse", "matrix-synapse")?, environment("phone", "matrix-nio[e2e]")?))
 }
 
 /// An environment of Python with one package and what that needs. All of them come built, so that no
 /// compiler is needed and nothing of theirs runs while they are installed.
-fn environment(name: &str, package: &str, version: &str) -> Result<PathBuf> {
-    let folder = crate::root().join("target/test-tools").join(format!("{name}-{version}"));
-    // Written last: an environment without it is half made.
-    let whole = folder.join("whole");
-    if whole.exists() {
+fn environment(name: &str, package: &str) -> Result<PathBuf> {
+    let versions = crate::root().join("tests/matrix").join(format!("{name}.txt"));
+    let wanted = fs::read(&versions).with_context(|| format!("{}", versions.display()))?;
+    let folder = crate::root().join("target/test-tools").join(format!("python-{name}"));
+    // Written last: an environment without it, or with another, is half made or old.
+    let whole = folder.join("versions.txt");
+    if fs::read(&whole).is_ok_and(|made| made == wanted) {
         return Ok(folder);
     }
     python()?;
-    let _ = fs::remove_dir_all(&folder);
-    crate::run(Command::new("python3").args(["-m", "venv"]).arg(&folder)).context(PYTHON)?;
-    let mut pip = Command::new(folder.join("bin/pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check", "--only-binary", ":all:"]);
-    crate::run(pip.arg(format!("{package}=={version}")))
-        .with_context(|| format!("the registry of Python did not give {package} {version}"))?;
-    fs::write(&whole, version).with_context(|| format!("{} cannot be written", whole.display()))?;
+    let mut venv = Command::new("python3");
+    crate::run(venv.args(["-m", "venv", "--clear"]).arg(&folder)).context(PYTHON)?;
+    let mut pip = Command::new(folder.join("bin/python"));
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    pip.args(["--only-binary", ":all:", "--constraint"]).arg(&versions).arg(package);
+    crate::run(&mut pip).with_context(|| format!("Python's registry did not give {package}"))?;
+    fs::write(&whole, wanted).with_context(|| format!("{} cannot be written", whole.display()))?;
     Ok(folder)
 }
 

@@ -11,6 +11,9 @@ use std::{
     time::Duration,
 };
 use tokio::sync::{mpsc, oneshot};
+use tracing::warn;
+
+use crate::pause;
 
 /// Callers wait for their answer anyway, so a longer queue would only hide a slow disk.
 const MAILBOX: usize = 32;
@@ -67,6 +70,19 @@ pub enum OpenError {
     Thread { owner: &'static str, source: io::Error },
 }
 
+impl OpenError {
+    /// Only a file that is no database is said to be none: of a full disk nothing is to be moved away.
+    fn of(source: rusqlite::Error, file: &Path, owner: Owner) -> Self {
+        let file = file.into();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                Self::NoDatabase { file, owner: owner.title, source }
+            }
+            Some(_) | None => Self::Sql { file, source },
+        }
+    }
+}
+
 impl Database {
     /// Opens or makes the file, mode 0600, brings its tables up to date, and runs `first` on it
     /// before anybody else does.
@@ -79,7 +95,7 @@ impl Database {
         first: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<(Self, T), OpenError> {
         let mut db = connect(file, owner)?;
-        let done = first(&mut db).map_err(|source| OpenError::Sql { file: file.into(), source })?;
+        let done = first(&mut db).map_err(|source| OpenError::of(source, file, owner))?;
         let (jobs, mut todo) = mpsc::channel::<Job>(MAILBOX);
         let body = move || {
             while let Some(job) = todo.blocking_recv() {
@@ -129,16 +145,31 @@ impl Database {
     ) -> Result<T, DatabaseError> {
         self.run(move |db| job(db).map_err(DatabaseError::from)).await
     }
+
+    /// As [`Self::sql`], as often as it takes: for what must be on disk before anything else is done.
+    pub async fn written<T: Send + 'static>(
+        &self,
+        job: impl Fn(&mut Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
+    ) -> T {
+        let mut failures = 0_u32;
+        loop {
+            match self.sql(job.clone()).await {
+                Ok(done) => return done,
+                Err(error) => warn!(%error, bridge = self.title, "cannot write; it is tried again"),
+            }
+            tokio::time::sleep(pause::after(failures)).await;
+            failures = failures.saturating_add(1);
+        }
+    }
 }
 
-fn connect(file: &Path, owner: Owner) -> Result<Connection, OpenError> {
+/// The connection alone, with its tables up to date, for whoever looks at a file by themselves.
+///
+/// # Errors
+/// When the file cannot be used.
+pub fn connect(file: &Path, owner: Owner) -> Result<Connection, OpenError> {
     only_ours(file).map_err(|source| OpenError::File { file: file.into(), source })?;
-    let wrong = |source: rusqlite::Error| match source.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
-            OpenError::NoDatabase { file: file.into(), owner: owner.title, source }
-        }
-        Some(_) | None => OpenError::Sql { file: file.into(), source },
-    };
+    let wrong = |source| OpenError::of(source, file, owner);
     let mut db = Connection::open(file).map_err(wrong)?;
     prepare(&db).map_err(wrong)?;
     let found = migrate(&mut db, owner.migrations).map_err(wrong)?;
@@ -173,4 +204,156 @@ fn migrate(db: &mut Connection, migrations: &[&str]) -> rusqlite::Result<usize> 
     tx.pragma_update(None, "user_version", version)?;
     tx.commit()?;
     Ok(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    };
+    use tempfile::TempDir;
+
+    const BEFORE: Owner = Owner {
+        title: "the harbour bridge",
+        thread: "harbour-db",
+        migrations: &["create table berth (name text not null) strict;"],
+    };
+    const NOW: Owner = Owner {
+        migrations: &[BEFORE.migrations[0], "alter table berth add column depth int;"],
+        ..BEFORE
+    };
+
+    fn file(folder: &TempDir) -> PathBuf {
+        folder.path().join("harbour.db")
+    }
+
+    fn open(folder: &TempDir) -> Database {
+        Database::open(&file(folder), NOW, |_| Ok(())).unwrap().0
+    }
+
+    fn berths(db: &mut Connection) -> rusqlite::Result<i64> {
+        db.query_row("select count(*) from berth", [], |row| row.get(0))
+    }
+
+    fn moor(db: &mut Connection) -> rusqlite::Result<()> {
+        db.execute("insert into berth (name) values ('north quay')", []).map(drop)
+    }
+
+    #[tokio::test]
+    async fn the_file_is_ours_alone_and_durable() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(file(&folder), "").unwrap();
+        fs::set_permissions(file(&folder), Permissions::from_mode(0o644)).unwrap();
+        let db = open(&folder);
+        let mode = |name: &str| {
+            fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o777
+        };
+        assert_eq!((mode("harbour.db"), mode("harbour.db-wal")), (0o600, 0o600));
+        let ask = |db: &mut Connection| {
+            db.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0))
+        };
+        assert_eq!(db.sql(ask).await.unwrap(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_file_of_before_keeps_its_rows_and_gets_the_new_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        moor(&mut connect(&file(&folder), BEFORE).unwrap()).unwrap();
+        let (db, found) = Database::open(&file(&folder), NOW, berths).unwrap();
+        assert_eq!(found, 1, "what runs first sees the rows");
+        let deep = |db: &mut Connection| db.execute("update berth set depth = 7", []);
+        assert_eq!(db.sql(deep).await.unwrap(), 1);
+        drop(db);
+        assert_eq!(Database::open(&file(&folder), NOW, berths).unwrap().1, 1, "and once only");
+    }
+
+    #[test]
+    fn a_file_of_a_newer_vigie_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        connect(&file(&folder), NOW).unwrap();
+        let refused = connect(&file(&folder), BEFORE).unwrap_err();
+        assert!(matches!(refused, OpenError::Newer { found: 2, known: 1, .. }), "{refused}");
+        connect(&file(&folder), NOW).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_database_is_said_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let list = "a shopping list, and certainly no database\n".repeat(200);
+        fs::write(file(&folder), &list).unwrap();
+        let refused = connect(&file(&folder), NOW).unwrap_err();
+        assert!(refused.to_string().contains("is no database of the harbour bridge; move it away"));
+        assert_eq!(fs::read_to_string(file(&folder)).unwrap(), list);
+    }
+
+    #[test]
+    fn a_database_in_trouble_is_not_called_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = |db: &mut Connection| -> rusqlite::Result<()> {
+            db.pragma_update(None, "max_page_count", 1)?;
+            db.execute_batch("create table crate (x); insert into crate values (zeroblob(1e5))")
+        };
+        let refused = Database::open(&file(&folder), NOW, full).unwrap_err();
+        assert!(refused.to_string().contains("nothing is wrong with it"), "{refused}");
+        let nowhere = folder.path().join("no such folder").join("harbour.db");
+        assert!(matches!(connect(&nowhere, NOW).unwrap_err(), OpenError::File { .. }));
+    }
+
+    #[derive(Debug, PartialEq, Eq)]
+    enum Moored {
+        Full,
+        Broken,
+    }
+
+    impl From<DatabaseError> for Moored {
+        fn from(_: DatabaseError) -> Self {
+            Self::Broken
+        }
+    }
+
+    #[tokio::test]
+    async fn a_job_says_in_its_own_words_why_it_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder);
+        assert_eq!(db.run(|_| Err::<(), _>(Moored::Full)).await, Err(Moored::Full));
+        assert_eq!(db.run(|db| berths(db).map_err(DatabaseError::from)).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn what_must_be_written_is_tried_until_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder);
+        let tries = Arc::new(AtomicU32::new(0));
+        let second = move |db: &mut Connection| match tries.fetch_add(1, Ordering::Relaxed) {
+            0 => db.execute_batch("this is no SQL"),
+            _ => moor(db),
+        };
+        db.written(second).await;
+        assert_eq!(db.sql(berths).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_job_whose_caller_is_gone_runs_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder);
+        let (release, held) = std::sync::mpsc::channel::<()>();
+        let job = db.sql(move |db| {
+            let _ = held.recv();
+            moor(db)
+        });
+        // As long as the job is held it has no answer, so this always gives up.
+        assert!(tokio::time::timeout(Duration::from_millis(1), job).await.is_err());
+        drop(release);
+        assert_eq!(db.sql(berths).await.unwrap(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_job_that_panics_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = open(&folder);
+        let failed = db.sql(|_| -> rusqlite::Result<()> { panic!("a mistake") }).await.unwrap_err();
+        assert_eq!(failed.to_string(), "the database of the harbour bridge is closed");
+    }
 }

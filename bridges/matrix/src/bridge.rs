@@ -12,7 +12,7 @@ use vigie_bridge_kit::database::OpenError;
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
+        Bridge, Budget, Cards, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
         SayError, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
@@ -29,7 +29,7 @@ use crate::{
 
 /// Longest text of one message, in bytes: an encrypted edit holds it twice, each time with its HTML,
 /// and all of that as base64. Source of the 65,536 bytes of an event: Matrix specification, "Size limits".
-const TEXT: usize = 8_000;
+pub(crate) const TEXT: usize = 8_000;
 
 /// HTML knows no most; this many make the HTML about as long as the text once more.
 const SPANS: usize = 200;
@@ -129,6 +129,7 @@ pub struct MatrixBridge {
     pub(crate) store: Store,
     client: OnceCell<Client>,
     pub(crate) verifying: Verifying,
+    pub(crate) saying: say::Saying,
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
@@ -145,8 +146,11 @@ impl MatrixBridge {
         let session = options.folder.session()?;
         options.folder.goes_with(&session)?;
         let held = options.folder.hold()?;
+        let store = Store::open(&options.folder.database(), (options.clock)())?;
+        let (people, clock) = (options.people.clone(), options.clock.clone());
         Ok(Arc::new(Self {
-            store: Store::open(&options.folder.database(), (options.clock)())?,
+            verifying: Verifying::new(people, store.clone(), clock),
+            store,
             folder: options.folder,
             session,
             files: options.files,
@@ -159,7 +163,7 @@ impl MatrixBridge {
             quick_reactions: options.quick_reactions,
             parts: options.parts.unwrap_or(PARTS),
             client: OnceCell::new(),
-            verifying: Verifying::default(),
+            saying: say::Saying::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
             _held: held,
@@ -203,6 +207,7 @@ pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
         taps: Taps::Unanswered,
+        cards: Cards::Last,
         budget: Some(Budget { calls: BURST, window, over: Over::Service }),
         progress_every: PROGRESS_EVERY,
         thread_after: THREAD_AFTER,

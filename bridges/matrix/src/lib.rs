@@ -13,6 +13,8 @@ pub mod verify;
 
 pub use bridge::{Clock, Layout, MatrixBridge, OpenFailed, Options, Pace, Policy, Rule, limits};
 pub use connect::NotReady;
+pub use hear::Unreadable;
+pub use store::SetAside;
 
 /// The bridge's name in places, in the configuration and in the database.
 pub const NAME: &str = "matrix";

@@ -3,15 +3,13 @@
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
+use vigie_bridge_kit::handing::{ACCEPT, in_time};
 use vigie_core::bridge::{Accepted, Heard, Inbox, Lost, NotAccepted};
 
 use crate::{
     PhoneBridge,
     store::{self, Refused, StoreError},
 };
-
-/// An inbox that takes longer to write one thing down is in trouble: it counts as a refusal.
-const ACCEPT: Duration = Duration::from_secs(30);
 
 /// While Vigie cannot write, an update comes again as if it had been refused so often: rarely enough
 /// to leave the disk alone, soon enough if nobody tells that it is well again.
@@ -38,7 +36,7 @@ impl PhoneBridge {
             };
             let taken = tokio::select! {
                 () = stop.cancelled() => return Ok(()), // the same key comes again
-                taken = accept(inbox, heard) => taken,
+                taken = in_time(inbox.accept(heard), ACCEPT) => taken,
             };
             if let Some(wait) = self.settle(id, taken).await.map_err(|e| lost(&e))? {
                 let mut ill = self.ill.subscribe();
@@ -95,12 +93,6 @@ impl PhoneBridge {
         self.settled.send_modify(|count| *count += 1);
         Ok(wait)
     }
-}
-
-async fn accept(inbox: &dyn Inbox, heard: Heard) -> Result<Accepted, NotAccepted> {
-    tokio::time::timeout(ACCEPT, inbox.accept(heard)).await.unwrap_or_else(|_| {
-        Err(NotAccepted { reason: format!("no answer within {} s", ACCEPT.as_secs()) })
-    })
 }
 
 fn lost(error: &StoreError) -> Lost {

@@ -20,7 +20,7 @@ pub use bridge::{Clock, Link, Options, PhoneBridge, Retry};
 pub use files::{Asset, ICONS, asset, assets_router};
 pub use http::{CONTENT_SECURITY_POLICY, Person};
 pub use login::login_page;
-pub use store::OpenError;
+pub use vigie_bridge_kit::database::OpenError;
 
 /// The chat's id in a [`Place`](vigie_core::bridge::Place); there is one.
 pub const CHAT: &str = "main";

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 use tokio_util::sync::CancellationToken;
+use vigie_bridge_kit::database::OpenError;
 use vigie_core::{
     Timestamp,
     bridge::{
@@ -21,7 +22,7 @@ use crate::{
     NAME,
     api::{Api, BotCommand, ClientError},
     hear, say,
-    store::{OpenError, Store},
+    store::Store,
 };
 
 /// Room for what a layout adds to a text: the session's name, part numbers, a card's facts.

@@ -1,16 +1,17 @@
-//! Telegram as a chat service of Vigie. It depends on the core alone.
+//! Telegram as a chat service of Vigie. It depends on the core and on what the
+//! bridges have in common.
 
 pub mod api;
 mod bridge;
 mod hear;
 pub mod markup;
-pub mod names;
 mod say;
 mod store;
 
 pub use bridge::{Clock, Menu, OpenFailed, Options, TelegramBridge, limits};
 pub use hear::Unreadable;
-pub use store::{OpenError, SetAside};
+pub use store::SetAside;
+pub use vigie_bridge_kit::database::OpenError;
 
 /// The bridge's name in places, in the configuration and in the database.
 pub const NAME: &str = "telegram";

@@ -6,12 +6,10 @@ mod common;
 
 use common::{DEADLINE, Reply, SECRET, Server, api, impatient, token};
 use std::{net::TcpListener, time::Duration};
-use vigie_telegram::{
-    api::{
-        Api, Attachment, BaseUrl, CallError, DownloadError, FilePath, GetMe, GetUpdates, NoPreview,
-        Patience, Refusal, SendDocument, SendMessage, TgChat, TgMessage, TgUser, UpdateId,
-    },
-    names::NewFile,
+use vigie_bridge_kit::names::NewFile;
+use vigie_telegram::api::{
+    Api, Attachment, BaseUrl, CallError, DownloadError, FilePath, GetMe, GetUpdates, NoPreview,
+    Patience, Refusal, SendDocument, SendMessage, TgChat, TgMessage, TgUser, UpdateId,
 };
 
 fn message() -> SendMessage {

@@ -4,11 +4,12 @@ mod model;
 
 use proptest::prelude::*;
 use std::{fs, path::Path};
+use vigie_bridge_kit::compose::Composer;
 use vigie_core::{
     bridge::{Limits, TextUnit},
     text::{Rich, Style, fit, markdown},
 };
-use vigie_telegram::markup::{Composer, MESSAGE_UNITS, Text, lay_out};
+use vigie_telegram::markup::{MESSAGE_UNITS, Text, lay_out};
 
 const LIMITS: Limits = Limits::of_text(TextUnit::Utf16, MESSAGE_UNITS, 100, 3);
 
@@ -204,8 +205,9 @@ proptest! {
     #[test]
     fn a_composed_message_is_kept_as_sent(header in "\\PC{0,20}", body in a_rich(), footer in "(\\PC|\n){0,20}") {
         let composer = Composer::new().line(&header, Some(Style::Bold)).rich(&body).blank().line(&footer, None);
-        prop_assert_eq!(composer.text().check(), Ok(()));
-        prop_assert_eq!(check(composer.text()).err(), None);
+        let rich = composer.finish();
+        prop_assert_eq!(rich.check(), Ok(()));
+        prop_assert_eq!(check(&rich).err(), None);
     }
 
     #[test]

@@ -168,6 +168,8 @@ pub struct Limits {
     pub attention: Attention,
     /// Whether whoever tapped is answered on the spot.
     pub taps: Taps,
+    /// Whether cards outlast a silence.
+    pub cards: Cards,
     /// Most that may be sent to one chat; `None`: as much as there is.
     pub budget: Option<Budget>,
     /// Least time between two versions of one progress message.
@@ -188,6 +190,7 @@ impl Limits {
             files: Files::TextOnly,
             attention: Attention::Pushed,
             taps: Taps::Answered,
+            cards: Cards::Perish,
             budget: None,
             progress_every: Duration::ZERO,
             thread_after: Duration::ZERO,
@@ -234,6 +237,15 @@ pub enum Taps {
     Answered,
     /// The service has no place for it: what must be known is said in a message.
     Unanswered,
+}
+
+/// Whether a card that was sent, and a tap on it while nobody heard, are still there afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cards {
+    /// Taps are forgotten and people delete chats, as on Telegram: open cards are said anew.
+    Perish,
+    /// All of it stays and is told later, as on Matrix: what is there is never said twice.
+    Last,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

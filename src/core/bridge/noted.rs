@@ -11,7 +11,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "noted", rename_all = "snake_case")]
 pub enum Noted {
-    /// It hears again after having heard nothing for so long; taps of that time may be lost.
+    /// It hears again after having heard nothing for so long; taps of that time may be lost. Only a
+    /// service whose cards perish ([`super::Cards`]) has a reason to say so.
     Back { after: Duration },
     /// The chat goes by another id from now on.
     Moved { from: ChatId, to: ChatId },
@@ -27,6 +28,8 @@ pub enum Noted {
     Knocked { from: String },
     /// Something a person wrote there cannot be read, or may not be; `why` says it with what to do.
     NotRead { place: Place, message: MessageId, from: String, why: String },
+    /// A person is needed at the desk; `words` say for what, and how.
+    NeedsDesk { words: String },
     /// What came from a person could not be read, even at the last try; it is kept under that number.
     Unread { number: String, reason: String },
 }

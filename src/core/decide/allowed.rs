@@ -47,7 +47,7 @@ impl Work<'_> {
     /// Names of those who may answer it.
     pub(super) fn may_answer(&self, gate: &Gate) -> Vec<String> {
         let people = self.state.rules.people.iter();
-        let may = people.filter(|(human, _)| self.not_allowed(gate, human).is_none());
+        let may = people.filter(|(human, _)| self.may(gate, human));
         may.map(|(_, person)| person.name.clone()).collect()
     }
 
@@ -64,6 +64,11 @@ impl Work<'_> {
 
     fn is_its_starter(&self, approval: &ApprovalWork, run: RunId, human: &HumanId) -> bool {
         approval.not_starter && self.is_starter(run, human)
+    }
+
+    /// Whether they may answer it.
+    pub(super) fn may(&self, gate: &Gate, human: &HumanId) -> bool {
+        self.not_allowed(gate, human).is_none()
     }
 
     fn not_allowed(&self, gate: &Gate, human: &HumanId) -> Option<NotAllowed> {

@@ -38,7 +38,7 @@ impl Work<'_> {
     fn keep_quiet(&mut self) {
         let waits = self.state.deliveries.values().filter_map(|d| match d.state {
             DeliveryState::Due { not_before: Some(until), tries: Tries { made: 1.., .. } } => {
-                Some(((d.to.bridge.clone(), d.to.chat.clone()), until))
+                Some((self.state.purse(&d.to.bridge, &d.to.chat), until))
             }
             DeliveryState::Due { .. }
             | DeliveryState::InFlight { .. }
@@ -46,8 +46,8 @@ impl Work<'_> {
             | DeliveryState::Failed { .. }
             | DeliveryState::Replaced => None,
         });
-        for (chat, until) in waits.collect::<Vec<_>>() {
-            let quiet = self.state.quiet.entry(chat).or_insert(until);
+        for (purse, until) in waits.collect::<Vec<_>>() {
+            let quiet = self.state.quiet.entry(purse).or_insert(until);
             *quiet = until.max(*quiet);
         }
     }
@@ -62,8 +62,8 @@ impl Work<'_> {
         for mut delivery in flying.cloned().collect::<Vec<_>>() {
             let DeliveryState::InFlight { tries } = delivery.state else { continue };
             // It may have been a call, and looking for it takes some.
-            let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-            self.state.spent.entry(chat).or_default().push_back(self.now);
+            let purse = self.state.purse(&delivery.to.bridge, &delivery.to.chat);
+            self.state.spent.entry(purse).or_default().push_back(self.now);
             self.doubt(&mut delivery, tries);
             self.put(Row::Delivery(delivery));
         }

@@ -1,14 +1,17 @@
-//! What a chat bears: who may use how much of it, and when it bears more.
+//! What a chat, or a whole service, bears: who may use how much of it, and when it bears more.
 
 use chrono::TimeDelta;
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use crate::{
     Timestamp,
     bridge::{Budget, Mark},
     delivery::{Delivery, DeliveryState, Outgoing, Rank},
     id::{BridgeName, ChatId},
-    state::{ChatState, State},
+    state::{ChatState, Purse, State},
 };
 
 /// When the next delivery that waits for a time becomes due.
@@ -16,16 +19,20 @@ pub(super) fn next_due(state: &State) -> Option<Timestamp> {
     let in_flight = |d: &&Delivery| matches!(d.state, DeliveryState::InFlight { .. });
     let busy: HashSet<_> =
         state.deliveries.values().filter(in_flight).map(|d| (&d.to.bridge, &d.to.chat)).collect();
-    let again = state.tried_before();
+    let (again, flying) = (state.tried_before(), state.flying());
     let waits = state.deliveries.values().filter_map(|delivery| {
         let DeliveryState::Due { not_before, .. } = delivery.state else { return None };
-        let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-        let quiet = state.quiet.get(&chat).copied();
+        let (bridge, chat) = (&delivery.to.bridge, &delivery.to.chat);
+        let quiet = state.quiet.get(&state.purse(bridge, chat)).copied();
         let held = again.iter().any(|earlier| earlier.is_before(delivery))
-            || busy.contains(&(&chat.0, &chat.1))
+            || busy.contains(&(bridge, chat))
             || state.is_shut(delivery)
             || state.place_of(&delivery.to).is_none();
-        let free = state.free_at(delivery).filter(|_| !held);
+        let free = match state.free(delivery, &flying) {
+            Free::Now => None,
+            Free::At(at) => Some(at).filter(|_| !held),
+            Free::OnceItLands => return None,
+        };
         not_before.max(quiet).max(free)
     });
     waits.min()
@@ -35,6 +42,7 @@ pub(super) fn next_due(state: &State) -> Option<Timestamp> {
 fn share(rank: Rank) -> usize {
     match rank {
         Rank::Gate => 100,
+        Rank::Reply => 90,
         Rank::Final => 80,
         Rank::Note => 75,
         Rank::Progress => 50,
@@ -57,13 +65,22 @@ fn bounds(budget: Budget, rank: Rank) -> [Option<(usize, Duration)>; 2] {
     let parts = budget.window.as_secs().div_ceil(EVENLY.as_secs());
     let parts = u32::try_from(parts).unwrap_or(u32::MAX);
     let evenly = match rank {
-        Rank::Gate => None,
+        Rank::Gate | Rank::Reply => None,
         Rank::Final | Rank::Note | Rank::Progress if parts < 2 => None,
         Rank::Final | Rank::Note | Rank::Progress => {
             Some((calls.div_ceil(parts as usize), budget.window / parts))
         }
     };
     [Some((calls, budget.window)), evenly]
+}
+
+/// When a budget allows one more call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Free {
+    Now,
+    At(Timestamp),
+    /// Not before something that is under way is over.
+    OnceItLands,
 }
 
 /// Whether it takes anything of the budget at all, as far as that is known before.
@@ -141,20 +158,50 @@ impl State {
         self.deliveries.values().filter_map(tried).collect()
     }
 
-    /// From when on the chat's budget allows it; `None`: at any time.
-    pub(super) fn free_at(&self, delivery: &Delivery) -> Option<Timestamp> {
-        if is_free(&delivery.what) {
-            return None;
+    /// Calls under way, which nobody knows yet to be spent. A chat has one at a time, and what several
+    /// chats share could be spent several times over.
+    pub(super) fn flying(&self) -> HashMap<Purse, usize> {
+        let mut flying = HashMap::new();
+        let under_way = |d: &&Delivery| matches!(d.state, DeliveryState::InFlight { .. });
+        for delivery in self.deliveries.values().filter(under_way) {
+            self.takes_off(delivery, &mut flying);
         }
+        flying
+    }
+
+    /// When its budget allows it.
+    pub(super) fn free(&self, delivery: &Delivery, flying: &HashMap<Purse, usize>) -> Free {
+        let (bridge, chat) = (&delivery.to.bridge, &delivery.to.chat);
+        let budget = self.limits_of(bridge, chat).budget.filter(|_| !is_free(&delivery.what));
+        let Some(budget) = budget else { return Free::Now };
+        let purse = self.purse(bridge, chat);
+        let under_way = flying.get(&purse).copied().unwrap_or_default();
+        let spent = self.spent.get(&purse);
         // All others wait for what is in doubt, so it waits for none.
         let rank = if is_doubtful(delivery) { Rank::Gate } else { delivery.rank };
-        let budget = self.limits_of(&delivery.to.bridge, &delivery.to.chat).budget?;
-        let spent = self.spent.get(&(delivery.to.bridge.clone(), delivery.to.chat.clone()))?;
-        let free = |(calls, window): (usize, Duration)| {
-            let oldest = spent.get(spent.len().checked_sub(calls)?)?;
-            Some(*oldest + TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX))
-        };
-        bounds(budget, rank).into_iter().flatten().filter_map(free).max()
+        let mut free = Free::Now;
+        for (calls, window) in bounds(budget, rank).into_iter().flatten() {
+            let Some(left) = calls.checked_sub(under_way).filter(|left| *left > 0) else {
+                return Free::OnceItLands;
+            };
+            let at = spent.and_then(|spent| spent.get(spent.len().checked_sub(left)?));
+            if let Some(at) = at {
+                let at = *at + TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX);
+                free = match free {
+                    Free::At(earlier) => Free::At(at.max(earlier)),
+                    Free::Now | Free::OnceItLands => Free::At(at),
+                };
+            }
+        }
+        free
+    }
+
+    /// Counts what is being sent to what is under way.
+    pub(super) fn takes_off(&self, delivery: &Delivery, flying: &mut HashMap<Purse, usize>) {
+        if !is_free(&delivery.what) {
+            let purse = self.purse(&delivery.to.bridge, &delivery.to.chat);
+            *flying.entry(purse).or_default() += 1;
+        }
     }
 
     /// Whether its chat takes nothing.

@@ -97,9 +97,10 @@ impl Work<'_> {
             words_of: None,
             state: GateState::Open,
             cards: Vec::new(),
+            rang: Vec::new(),
         };
         self.put(Row::Gate(gate.clone()));
-        gate.cards = self.post_cards(&gate);
+        self.post_cards(&mut gate);
         self.put(Row::Gate(gate.clone()));
         let detail =
             json!({ "code": gate.code, "title": gate.shown.title, "digest": gate.shown.digest });
@@ -108,11 +109,23 @@ impl Work<'_> {
     }
 
     /// One card a chat. What does not fit on the card goes before it as a document, whole.
-    fn post_cards(&mut self, gate: &Gate) -> Vec<Shown> {
+    fn post_cards(&mut self, gate: &mut Gate) {
         let mut chats = self.state.hearing();
         let own = gate.step().and_then(|waits| self.chat_of_run(waits.of_run));
         chats.extend(own.filter(|own| !chats.contains(own)));
-        chats.iter().map(|chat| self.post_card(gate, chat)).collect()
+        let level = |chat: Chat| (self.level_of_card(gate, &chat), chat);
+        for (level, chat) in chats.into_iter().map(level).collect::<Vec<_>>() {
+            self.say_card(gate, &chat, level);
+        }
+    }
+
+    /// Its card in one chat, which the gate remembers.
+    pub(super) fn say_card(&mut self, gate: &mut Gate, chat: &Chat, level: Level) {
+        let card = self.post_card(gate, chat, level);
+        gate.cards.push(card);
+        if level == Level::Ring {
+            self.card_rings(gate, chat);
+        }
     }
 
     /// Whoever waits, as people call it.
@@ -140,9 +153,9 @@ impl Work<'_> {
         self.journal(kind, about, detail);
     }
 
-    pub(super) fn post_card(&mut self, gate: &Gate, chat: &Chat) -> Shown {
+    pub(super) fn post_card(&mut self, gate: &Gate, chat: &Chat, level: Level) -> Shown {
         let name = self.waits_name(gate);
-        let mut post = self.card_post(gate);
+        let mut post = Post { level, ..self.card_post(gate) };
         let stem = format!("{name}-{}", gate.code);
         let limits = self.state.limits_of(&chat.bridge, &chat.chat);
         let fitted = text::fit(&whole(&gate.shown), &of_one_card(limits, gate), &stem);
@@ -156,9 +169,9 @@ impl Work<'_> {
             // Of its own rank, or the card would overtake it.
             let from = session.and_then(|id| self.state.sessions.get(&id)).map(|s| s.name.clone());
             let post = Post { from, level: Level::Note, body: Body::Document(document) };
-            self.post_about(chat, session, post, Rank::Gate);
+            self.post_as_loud(chat, session, post, Rank::Gate);
         }
-        self.post_about(chat, session, post, Rank::Gate)
+        self.post_as_loud(chat, session, post, Rank::Gate)
     }
 
     fn card_post(&self, gate: &Gate) -> Post {
@@ -237,7 +250,7 @@ impl Work<'_> {
             ));
         };
         self.refuse_unless_allowed(&gate, who, &given)?;
-        self.refuse_if_over(&gate)?;
+        self.refuse_if_over(&gate, &given)?;
         let asks_back = matches!(given, Given::AskBack);
         if asks_back {
             gate.words_of = Some(who.human.clone());
@@ -290,7 +303,7 @@ impl Work<'_> {
         Some(format!("Noted: {} of {needed} said yes.", gate.yes.len()))
     }
 
-    fn refuse_if_over(&self, gate: &Gate) -> Result<(), Refusal> {
+    fn refuse_if_over(&self, gate: &Gate, given: &Given) -> Result<(), Refusal> {
         let over = match &gate.state {
             GateState::Open => return Ok(()),
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
@@ -299,6 +312,9 @@ impl Work<'_> {
             GateState::Closed { why, at } => TooLate::Closed { why: why.clone(), at: *at },
         };
         let mut words = self.too_late_words(&over);
+        if let (Given::Deny { .. }, TooLate::Decided(answer)) = (given, &over) {
+            words.extend(self.how_to_stop(gate, answer));
+        }
         let open: Vec<_> = self.state.open_gates().map(|gate| gate.code.to_string()).collect();
         if gate.step().is_some() && !open.is_empty() {
             let _ = write!(words, " Open codes: {}.", open.join(", ")); // a String takes everything

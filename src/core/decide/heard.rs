@@ -2,18 +2,16 @@
 
 use chrono::TimeDelta;
 
-use super::{Work, gates::Who, given::Given, outbox::target_of, route::with_file, show};
+use super::{Work, gates::Who, outbox::target_of, route::with_file, show, taps::Told};
 use crate::{
     Timestamp,
     agent::PromptForm,
-    answer::{self, Reading},
     bridge::{Action, Attached, Button, Heard, HeardKind, Level, Mark, Place, TextOrigin, Weight},
-    command::{Kept, Refusal, Start},
+    command::{Kept, Refusal},
     delivery::{Rank, Shown},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId},
     prompt::{PromptMessage, PromptState},
     route::{Address, Target as Named},
-    session::Life,
     state::{Facts, HeardOutcome, HeardRow, Role, Row},
     text::Rich,
 };
@@ -21,6 +19,10 @@ use crate::{
 /// Older than this, words are still delivered, but no longer decide or command anything: what they
 /// were about may be over.
 const STALE: TimeDelta = TimeDelta::minutes(15);
+
+/// Older than this, words may be of a time nobody remembers, and services tell old things again: whoever
+/// wrote them is asked whether they still count.
+const MISSED: TimeDelta = TimeDelta::hours(24);
 
 /// Quicker than this nobody reads a card and answers it: a word that comes sooner was meant for
 /// something else.
@@ -58,6 +60,14 @@ pub(super) struct Message {
     pub addressed: Addressed,
     /// How long ago it was sent, when that is long.
     pub age: Option<TimeDelta>,
+    pub missed: Missed,
+}
+
+/// Whether words come so late that they go nowhere by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missed {
+    No,
+    Yes,
 }
 
 impl Message {
@@ -124,6 +134,7 @@ impl Work<'_> {
         heard: &Heard,
         facts: Facts,
     ) -> HeardOutcome {
+        self.was_heard(&human, &heard.place, heard.at);
         let role = self.state.rules.people.get(&human).map_or(Role::Viewer, |person| person.role);
         let via = via_words(&heard.place.bridge);
         match &heard.what {
@@ -151,6 +162,7 @@ impl Work<'_> {
                     },
                     forwarded: *origin == TextOrigin::Forwarded,
                     age,
+                    missed: self.is_missed(&heard.place, heard.at),
                 };
                 if role < Role::Talker {
                     self.mark(
@@ -162,176 +174,46 @@ impl Work<'_> {
                 self.text(message)
             }
             HeardKind::Edited { text, .. } => self.edited(id, &human, heard, text, facts),
-            HeardKind::Tap { action, .. } => {
-                let notice = if role < Role::Talker {
-                    "You may look, not answer.".into()
+            HeardKind::Tap { message, action } => {
+                let told = if role < Role::Talker {
+                    Told::Unseen("You may look, not answer.".into())
                 } else {
                     self.tap(action, &Who { human, via })
                 };
-                self.out.notice = Some(notice);
+                self.tell_who_tapped(&heard.place, message, told);
                 HeardOutcome::Handled
             }
-            HeardKind::TakenBack { .. } => HeardOutcome::Handled,
-            HeardKind::Reaction { emoji, .. } => {
-                self.reaction(emoji, facts.gate, &Who { human, via });
+            HeardKind::Reaction { message, emoji } => {
+                let who = Who { human, via };
+                if let Some(told) = self.reaction(emoji, facts.gate, heard.at, &who) {
+                    self.tell_who_tapped(&heard.place, message, told);
+                }
+                HeardOutcome::Handled
+            }
+            HeardKind::TakenBack { message, emoji } => {
+                self.reaction_taken_back(&heard.place, message, emoji, facts.gate);
                 HeardOutcome::Handled
             }
         }
     }
 
     /// How long ago that was, when it is long.
-    fn long_ago(&self, at: Timestamp) -> Option<TimeDelta> {
+    pub(super) fn long_ago(&self, at: Timestamp) -> Option<TimeDelta> {
         Some(self.now - at).filter(|age| *age > STALE)
     }
 
-    fn reaction(&mut self, emoji: &str, gate: Option<GateId>, who: &Who) {
-        let Some(gate) = gate else { return };
-        let given = match answer::read(emoji, &self.state.rules.words) {
-            Reading::Allow { .. } => Given::Allow { code_typed: false },
-            Reading::Deny { .. } => Given::Deny { reason: None },
-            Reading::AllowAll
-            | Reading::AllowForSession { .. }
-            | Reading::AllowWith { .. }
-            | Reading::Back { .. }
-            | Reading::Option { .. }
-            | Reading::Unclear { .. }
-            | Reading::NotAnAnswer => return,
-        };
-        self.out.notice = Some(words_of(self.answer_gate(gate, given, who)));
-    }
-
-    /// What a tap does, in words for whoever tapped.
-    fn tap(&mut self, action: &Action, who: &Who) -> String {
-        let once = Given::Allow { code_typed: false };
-        match action {
-            Action::Allow { gate } => words_of(self.answer_gate(*gate, once, who)),
-            Action::AllowForSession { gate } => {
-                words_of(self.answer_gate(*gate, Given::AllowForSession { code_typed: false }, who))
-            }
-            Action::AllowWithEdits { gate } => {
-                words_of(self.answer_gate(*gate, Given::AllowWithEdits, who))
-            }
-            Action::Deny { gate } => {
-                words_of(self.answer_gate(*gate, Given::Deny { reason: None }, who))
-            }
-            Action::Choose { gate, question, option } => {
-                let given = Given::Option { question: *question, option: *option };
-                words_of(self.answer_gate(*gate, given, who))
-            }
-            Action::Submit { gate, question } => {
-                words_of(self.answer_gate(*gate, Given::Ticked { question: *question }, who))
-            }
-            Action::SendTo { heard, session } => self.send_kept(*heard, *session),
-            Action::StartAndSend { heard } => {
-                let Some((name, project)) = self.kept(*heard).and_then(|(_, kept)| kept.start)
-                else {
-                    return "That message is already sent or dropped. Nothing was done.".into();
-                };
-                let start = Start {
-                    name: name.to_string(),
-                    title: String::new(),
-                    project: Some(project.to_string()),
-                    agent: None,
-                    ..Start::default()
-                };
-                match self.start(&start, &who.human) {
-                    Ok(session) => self.send_kept(*heard, session),
-                    Err(refusal) => words_of(Err(refusal)),
-                }
-            }
-            Action::Drop { heard } => self.drop_kept(*heard),
-            Action::SendEdit { heard } => self.send_kept_to_its_own(*heard),
-            Action::Resume { session } => {
-                let words = self
-                    .resume(*session)
-                    .map(|()| format!("{} goes on.", self.session_name(*session)));
-                words_of(words)
-            }
-            Action::Interrupt { session } => {
-                let live = self.state.sessions.get(session).is_some_and(|s| s.life.is_live());
-                if !live {
-                    return format!("{} does not run.", self.session_name(*session));
-                }
-                self.interrupt(*session);
-                format!("Stopping {}; its context is kept.", self.session_name(*session))
-            }
-            Action::InterruptAll => self.interrupt_all(),
-            Action::SendBack { gate } => words_of(self.answer_gate(*gate, Given::AskBack, who)),
-            Action::CancelRun { run } => words_of(self.cancel_by_tap(*run, who)),
-            Action::RetryRun { run } => words_of(self.retry_by_tap(*run, who)),
-            Action::FillIn { form, at, option } => self.fill_in(*form, *at, *option),
-            Action::StartRun { form } => words_of(self.start_form(*form, who)),
-            Action::DropRun { form } => self.drop_form(*form),
+    /// Whether words of then are too old to go anywhere: by their age, or since they were written before
+    /// the chat was ours.
+    fn is_missed(&self, place: &Place, at: Timestamp) -> Missed {
+        let row = self.state.chats.get(&(place.bridge.clone(), place.chat.clone()));
+        let before = row.and_then(|row| row.opened).is_some_and(|opened| at < opened);
+        match self.long_ago(at) {
+            Some(age) if age > MISSED || before => Missed::Yes,
+            Some(_) | None => Missed::No,
         }
     }
 
-    fn interrupt_all(&mut self) -> String {
-        let works =
-            |session: &&crate::session::Session| matches!(session.life, Life::Working { .. });
-        let working: Vec<_> = self.state.live().filter(works).map(|session| session.id).collect();
-        if working.is_empty() {
-            return "Nothing works. Nothing was stopped.".into();
-        }
-        for session in &working {
-            self.interrupt(*session);
-        }
-        let names: Vec<_> = working.iter().map(|id| self.session_name(*id)).collect();
-        format!("Stopping {}; their context is kept.", names.join(", "))
-    }
-
-    /// A kept message goes to the session a person chose.
-    fn send_kept(&mut self, heard: HeardId, session: SessionId) -> String {
-        let Some((row, kept)) = self.kept(heard) else {
-            return "That message is already sent or dropped. Nothing was done.".into();
-        };
-        let Some(target) = self.state.sessions.get(&session).cloned() else {
-            return "That session is not known here any more. Your text is still kept.".into();
-        };
-        if !target.life.is_live()
-            && let Err(refusal) = self.resume(session)
-        {
-            return words_of(Err(refusal));
-        }
-        let message = row.message.clone().map(|id| PromptMessage {
-            heard,
-            place: row.place.clone(),
-            id,
-            targets: vec![target.name.clone()],
-        });
-        match self.queue(session, &kept.text, kept.form, &kept.by, message) {
-            Ok(prompt) => {
-                let outcome =
-                    HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
-                self.put(Row::Heard(HeardRow { outcome, ..row }));
-                self.close_question(kept.asked, &kept.place, &format!("Sent to {}.", target.name));
-                format!("Sent to {}.", target.name)
-            }
-            Err(refusal) => words_of(Err(refusal)),
-        }
-    }
-
-    fn drop_kept(&mut self, heard: HeardId) -> String {
-        let Some((row, kept)) = self.kept(heard) else {
-            return "That message is already sent or dropped. Nothing was done.".into();
-        };
-        if let Some(message) = row.message.clone() {
-            let receipt =
-                PromptMessage { heard, place: row.place.clone(), id: message, targets: vec![] };
-            self.mark(&receipt, Mark::NotTaken { why: "dropped, as you wished".into() });
-        }
-        self.put(Row::Heard(HeardRow { outcome: HeardOutcome::Handled, ..row }));
-        self.close_question(kept.asked, &kept.place, "Dropped.");
-        "Dropped.".into()
-    }
-
-    fn send_kept_to_its_own(&mut self, heard: HeardId) -> String {
-        match self.kept(heard).and_then(|(_, kept)| kept.session) {
-            Some(session) => self.send_kept(heard, session),
-            None => "That edit is already sent or dropped. Nothing was done.".into(),
-        }
-    }
-
-    fn kept(&self, heard: HeardId) -> Option<(HeardRow, Kept)> {
+    pub(super) fn kept(&self, heard: HeardId) -> Option<(HeardRow, Kept)> {
         let row = self.state.kept.get(&heard)?;
         match &row.outcome {
             HeardOutcome::Kept { kept } => Some((row.clone(), kept.clone())),
@@ -488,6 +370,7 @@ impl Work<'_> {
             addressed: Addressed::No,
             forwarded: false,
             age: self.long_ago(edited),
+            missed: self.is_missed(&original.place, edited),
         };
         let outcome = self.text(message);
         self.put(Row::Heard(HeardRow { outcome, ..original.clone() }));
@@ -495,12 +378,12 @@ impl Work<'_> {
     }
 }
 
-fn words_of(result: Result<String, Refusal>) -> String {
+pub(super) fn words_of(result: Result<String, Refusal>) -> String {
     result.unwrap_or_else(|refusal| refusal.in_a_chat())
 }
 
 /// Where an answer came from, as cards say it.
-fn via_words(bridge: &BridgeName) -> String {
+pub(super) fn via_words(bridge: &BridgeName) -> String {
     match bridge.as_str() {
         "phone" => "the phone page".into(),
         "telegram" => "Telegram".into(),

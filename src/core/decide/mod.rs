@@ -27,6 +27,7 @@ mod people;
 mod reports;
 mod requests;
 mod reserve;
+mod ring;
 mod route;
 mod runs;
 mod show;
@@ -34,6 +35,7 @@ mod slash;
 mod spawn;
 mod start;
 mod stopping;
+mod taps;
 mod tickets;
 mod tokens;
 

@@ -1,12 +1,13 @@
-//! What services say about themselves and about chats: moved, shut, deaf, hearing again.
+//! What services say about themselves and about chats: moved, shut, deaf, hearing again, and who is
+//! there.
 
 use chrono::TimeDelta;
 use serde_json::json;
 
 use super::{About, Work};
 use crate::{
-    bridge::{Health, Level, Noted},
-    delivery::{DeliveryState, Shown, Spot, Target},
+    bridge::{Cards, Health, Level, Noted},
+    delivery::{Delivery, DeliveryState, Rank, Shown, Spot, Target},
     gate::Gate,
     id::{BridgeName, ChatId, ThreadId},
     state::{Chat, ChatRow, ChatState, FocusRow, Hearing, Row, ThreadRow},
@@ -20,6 +21,9 @@ impl Work<'_> {
     pub(super) fn noted(&mut self, bridge: &BridgeName, noted: Noted) {
         if !self.concerns_us(bridge, &noted) {
             return;
+        }
+        if let Noted::Knocked { from } = &noted {
+            return self.knocked(bridge, from);
         }
         let detail = json!({ "bridge": bridge, "what": noted });
         self.journal("service_noted", About::default(), detail);
@@ -44,9 +48,12 @@ impl Work<'_> {
             }
             Noted::Shut { chat, reason } => self.chat_shut(bridge, &chat, &reason),
             Noted::ThreadGone { chat, thread } => self.thread_gone(bridge, &chat, &thread),
-            Noted::Met { .. } | Noted::Knocked { .. } | Noted::NotRead { .. } => {
-                // handled by the core's part of this change
+            Noted::Met { chat, room, from } => self.met(bridge, &chat, room, &from),
+            Noted::Knocked { .. } => {}
+            Noted::NotRead { place, message, why, .. } => {
+                self.say_about(&place, &message, &why);
             }
+            Noted::NeedsDesk { words } => self.tell_everywhere(Level::Ring, &words),
             Noted::Unread { number, reason } => {
                 let words = format!(
                     "One thing that came over {bridge} could not be read and was set aside as {number}: {reason}. `vigie doctor` shows where it lies."
@@ -59,11 +66,11 @@ impl Work<'_> {
     /// Whatever strangers do with their own groups leaves no trace.
     fn concerns_us(&self, bridge: &BridgeName, noted: &Noted) -> bool {
         match noted {
-            Noted::Back { .. }
-            | Noted::Unread { .. }
-            | Noted::Met { .. }
-            | Noted::Knocked { .. }
-            | Noted::NotRead { .. } => true,
+            Noted::Back { .. } | Noted::NeedsDesk { .. } | Noted::Unread { .. } => true,
+            Noted::Knocked { from } => self.state.human_of(bridge, from).is_none(),
+            Noted::Met { from, .. } | Noted::NotRead { from, .. } => {
+                self.state.human_of(bridge, from).is_some()
+            }
             Noted::Moved { from: chat, .. }
             | Noted::Open { chat, .. }
             | Noted::Shut { chat, .. }
@@ -80,25 +87,40 @@ impl Work<'_> {
         self.state.hearing().into_iter().filter(|chat| chat.bridge == *bridge).collect()
     }
 
-    /// Says every open card anew in a chat whose taps may be lost; returns how many there were.
+    /// Says open cards anew in a chat where they and their taps may be lost; returns how many there were.
+    /// Those that are still to be sent, or surely there, are not.
     pub(super) fn ask_again_in(&mut self, chat: &Chat) -> usize {
+        let cards = self.state.limits_of(&chat.bridge, &chat.chat).cards;
         let mut open: Vec<Gate> = self.state.open_gates().cloned().collect();
         open.sort_by_key(|gate| (gate.opened, gate.id));
-        for gate in &open {
-            let waits = |shown: &Shown| {
-                shown.to.bridge == chat.bridge
-                    && shown.to.chat == chat.chat
-                    && self.state.deliveries.values().any(|d| d.id == shown.delivery)
+        let mut said = 0;
+        for mut gate in open {
+            let is_there = |shown: &Shown| match cards {
+                Cards::Last => self.state.messages.contains_key(&shown.delivery),
+                Cards::Perish => false,
             };
-            if gate.cards.iter().any(waits) {
-                continue; // it was never sent yet
+            let waits =
+                |shown: &Shown| self.state.deliveries.values().any(|d| d.id == shown.delivery);
+            let here = |shown: &&Shown| {
+                shown.to.bridge == chat.bridge && shown.to.chat == chat.chat
+            };
+            let in_its_place = |shown: &&Shown| self.is_in_its_place(&gate, chat, shown);
+            let mut cards = gate.cards.iter().filter(here);
+            if cards.any(|s| waits(s) || (is_there(s) && in_its_place(&s))) {
+                continue;
             }
-            let card = self.post_card(gate, chat);
-            let mut gate = gate.clone();
-            gate.cards.push(card);
+            let level = self.level_of_card(&gate, chat);
+            self.say_card(&mut gate, chat, level);
             self.put(Row::Gate(gate));
+            said += 1;
         }
-        open.len()
+        said
+    }
+
+    /// A card in the chat itself is not where people look once its session has a thread there.
+    fn is_in_its_place(&self, gate: &Gate, chat: &Chat, shown: &Shown) -> bool {
+        let threads = chat.room.has_threads() && gate.session().is_some();
+        !threads || shown.to.spot != Spot::Main
     }
 
     pub(super) fn chat_shut(&mut self, bridge: &BridgeName, chat: &ChatId, reason: &str) {
@@ -111,8 +133,20 @@ impl Work<'_> {
         let words = format!(
             "{bridge} lets nothing into chat {chat} any more: {reason}. What should arrive there waits."
         );
-        for other in self.state.hearing().into_iter().filter(|other| other.chat != *chat) {
-            self.tell_chat(&other, Level::Ring, &words);
+        let others = |other: &Chat| other.chat != *chat;
+        self.say_where_heard(&words, others);
+    }
+
+    /// Something is not heard any more: what waited there rings elsewhere, and people are told. Where
+    /// both happens, one of them is loud.
+    fn say_where_heard(&mut self, words: &str, others: impl Fn(&Chat) -> bool) {
+        let rings = self.ring_elsewhere();
+        for chat in self.state.hearing().into_iter().filter(others) {
+            if rings.contains(&(chat.bridge.clone(), chat.chat.clone())) {
+                self.tell_as_loud(&chat, Level::Note, words, Rank::Gate);
+            } else {
+                self.tell_chat(&chat, Level::Ring, words);
+            }
         }
     }
 
@@ -158,20 +192,38 @@ impl Work<'_> {
             let place = crate::bridge::Place { chat: to.clone(), thread: None, ..place };
             self.put(Row::Focus(FocusRow { place, human, session: Some(session) }));
         }
+        self.last_heard_moved(bridge, from, to);
         self.move_shown(bridge, from, to);
     }
 
     /// Cards and progress keep being found where they went. The messages themselves have new ids
-    /// there that nobody tells, so open cards are said anew.
+    /// there that nobody tells, so open cards are said anew; those that were not sent yet went along.
     fn move_shown(&mut self, bridge: &BridgeName, from: &ChatId, to: &ChatId) {
         let chat = self.state.chat_of(bridge, to);
         let gates: Vec<_> =
             self.state.gates.values().filter(|gate| gate.is_open()).cloned().collect();
         for mut gate in gates {
-            gate.cards.retain(|shown| !(shown.to.bridge == *bridge && shown.to.chat == *from));
-            if let Some(chat) = &chat {
-                let card = self.post_card(&gate, chat);
-                gate.cards.push(card);
+            for (_, rang) in gate.rang.iter_mut().filter(|(b, c)| b == bridge && c == from) {
+                rang.clone_from(to);
+            }
+            let (old, mut kept): (Vec<_>, Vec<_>) = gate
+                .cards
+                .into_iter()
+                .partition(|shown| shown.to.bridge == *bridge && shown.to.chat == *from);
+            let waits = |shown: &Shown| {
+                let here = |d: &&Delivery| d.id == shown.delivery && d.to.chat == *to;
+                self.state.deliveries.values().find(here)
+            };
+            let along: Vec<_> = old
+                .iter()
+                .filter_map(|shown| Some(Shown { to: waits(shown)?.to.clone(), ..shown.clone() }))
+                .collect();
+            let went = !along.is_empty();
+            kept.extend(along);
+            gate.cards = kept;
+            if let Some(chat) = chat.as_ref().filter(|_| !went) {
+                let level = self.level_of_card(&gate, chat);
+                self.say_card(&mut gate, chat, level);
             }
             self.put(Row::Gate(gate));
         }
@@ -220,11 +272,18 @@ impl Work<'_> {
         let now = self.now;
         let last = self.state.health.get(bridge).cloned();
         let was_deaf = last.as_ref().and_then(|hearing| hearing.deaf);
-        let silent = health.heard.filter(|heard| now - *heard > DEAF);
-        let deaf = silent.or_else(|| was_deaf.filter(|_| health.heard.is_none()));
+        let since = last.as_ref().map_or(now, |hearing| hearing.since);
+        // One that has not been heard since a start is as deaf as one that is heard no more.
+        let silent = Some(health.heard.unwrap_or(since)).filter(|heard| now - *heard > DEAF);
+        let deaf = match health.heard {
+            Some(_) => silent,
+            None => was_deaf.or(silent),
+        };
+        let trouble = health.trouble.clone();
+        self.state.health.insert(bridge.clone(), Hearing { health, since, deaf });
         match (was_deaf, deaf) {
             (None, Some(since)) => {
-                let why = health.trouble.clone().unwrap_or_else(|| "it gives no answer".into());
+                let why = trouble.unwrap_or_else(|| "it gives no answer".into());
                 self.journal(
                     "service_deaf",
                     About::default(),
@@ -234,9 +293,7 @@ impl Work<'_> {
                     "{bridge} has not been heard since {}: {why}. Vigie keeps trying; what is written there is read once it answers.",
                     since.format("%H:%M UTC")
                 );
-                for chat in self.state.hearing().into_iter().filter(|chat| chat.bridge != *bridge) {
-                    self.tell_chat(&chat, Level::Ring, &words);
-                }
+                self.say_where_heard(&words, |chat| chat.bridge != *bridge);
             }
             (Some(since), None) => {
                 self.journal("service_heard_again", About::default(), json!({ "bridge": bridge }));
@@ -245,9 +302,9 @@ impl Work<'_> {
                 for chat in self.state.hearing().into_iter().filter(|chat| chat.bridge != *bridge) {
                     self.tell_chat(&chat, Level::Note, &words);
                 }
+                self.ring_elsewhere();
             }
             (None, None) | (Some(_), Some(_)) => {}
         }
-        self.state.health.insert(bridge.clone(), Hearing { health, deaf });
     }
 }

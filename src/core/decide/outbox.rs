@@ -4,7 +4,7 @@
 use chrono::TimeDelta;
 use std::collections::HashSet;
 
-use super::{Effect, Work};
+use super::{Effect, Work, budget::Free};
 use crate::{
     Timestamp,
     bridge::{Body, Card, CardState, Mark, Place, Post, Progress, Say, SessionLook},
@@ -88,9 +88,13 @@ impl Work<'_> {
         })
     }
 
-    /// Changes what earlier deliveries show.
+    /// Changes what earlier deliveries show. What was not sent yet is changed where it waits, so that
+    /// nothing is said that is over.
     pub(super) fn edit_all(&mut self, shown: &[Shown], post: &Post, rank: Rank) {
         for Shown { delivery: of, to } in shown {
+            if self.changed_where_it_waits(*of, post) {
+                continue;
+            }
             let what = Outgoing::Edit { of: *of, post: post.clone() };
             let newest = Some(NewestOf::EditOf { delivery: *of });
             let session = match &to.spot {
@@ -100,6 +104,20 @@ impl Work<'_> {
             let not_before = self.not_too_soon(*of, to, post);
             self.deliver(Draft { to: to.clone(), what, rank, session, newest, not_before });
         }
+    }
+
+    /// `false`: it was sent, or nobody knows whether it was.
+    fn changed_where_it_waits(&mut self, of: DeliveryId, post: &Post) -> bool {
+        let Some(mut waiting) = self.state.deliveries.values().find(|d| d.id == of).cloned() else {
+            return false;
+        };
+        let DeliveryState::Due { tries, .. } = waiting.state else { return false };
+        let Outgoing::Post { post: said, .. } = &mut waiting.what else { return false };
+        // How loud it is was decided when it began to wait.
+        let level = post.level.min(said.level);
+        *said = Post { level, ..post.clone() };
+        self.put(Row::Delivery(waiting));
+        tries.doubtful == 0
     }
 
     /// Versions of a progress message keep a distance that grows with the age of the turn; its last
@@ -265,16 +283,22 @@ impl Work<'_> {
             .map(|d| (d.rank, d.number))
             .collect();
         due.sort_unstable();
-        let again = self.state.tried_before();
+        let (again, mut flying) = (self.state.tried_before(), self.state.flying());
         for (_, number) in due {
             let Some(delivery) = self.state.deliveries.get(&number).cloned() else { continue };
             let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-            let free = self.state.free_at(&delivery).is_none_or(|at| at <= now);
+            let free = match self.state.free(&delivery, &flying) {
+                Free::Now => true,
+                Free::At(at) => at <= now,
+                Free::OnceItLands => false,
+            };
+            let quiet = self.state.quiet.contains_key(&self.state.purse(&chat.0, &chat.1));
             let overtakes = again.iter().any(|earlier| earlier.goes_before(&delivery, now));
-            if busy.contains(&chat) || self.state.quiet.contains_key(&chat) || !free || overtakes {
+            if busy.contains(&chat) || quiet || !free || overtakes {
                 continue;
             }
-            if self.send(delivery) {
+            if self.send(delivery.clone()) {
+                self.state.takes_off(&delivery, &mut flying);
                 busy.insert(chat);
             }
         }
@@ -297,6 +321,11 @@ impl Work<'_> {
             return false;
         }
         let Some(place) = self.state.place_of(&delivery.to) else { return false };
+        if delivery.newest == Some(NewestOf::Rings) && !self.rings_still(&delivery.to) {
+            delivery.state = DeliveryState::Replaced;
+            self.put(Row::Delivery(delivery));
+            return false;
+        }
         let say = match &delivery.what {
             Outgoing::Post { post, reply_to } => {
                 Say::Post { post: post.clone(), reply_to: reply_to.clone() }

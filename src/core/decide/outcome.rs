@@ -38,9 +38,8 @@ impl Work<'_> {
             Ok(said) => return self.sent(delivery, said),
             Err(SayError::Later { after }) => {
                 let until = self.now + TimeDelta::from_std(after).unwrap_or(TimeDelta::MAX);
-                self.state
-                    .quiet
-                    .insert((delivery.to.bridge.clone(), delivery.to.chat.clone()), until);
+                let purse = self.state.purse(&delivery.to.bridge, &delivery.to.chat);
+                self.state.quiet.insert(purse, until);
                 delivery.state =
                     DeliveryState::Due { not_before: Some(until), tries: tries.refused() };
             }
@@ -112,11 +111,8 @@ impl Work<'_> {
             let words = format!(
                 "No topic can be made here: {reason}. Until that is mended, each message names its session; write [NAME] text to one."
             );
-            self.tell_chat(
-                &Chat { bridge: bridge.clone(), chat: chat.clone(), room },
-                Level::Ring,
-                &words,
-            );
+            let chat = Chat { bridge: bridge.clone(), chat: chat.clone(), room };
+            self.tell_as_loud(&chat, Level::Ring, &words, Rank::Gate);
         }
         let waits = |d: &&Delivery| {
             d.to.bridge == bridge && d.to.chat == chat && self.state.place_of(&d.to).is_none()
@@ -133,7 +129,7 @@ impl Work<'_> {
         let ours = self.state.chat_of(&bridge, &chat).is_some();
         let matters = match delivery.rank {
             Rank::Gate | Rank::Final => ours,
-            Rank::Note | Rank::Progress => false,
+            Rank::Reply | Rank::Note | Rank::Progress => false,
         };
         delivery.state = if matters {
             DeliveryState::Due { not_before: None, tries: tries.refused() }
@@ -239,10 +235,10 @@ impl Work<'_> {
                 self.state.changed.pop_first();
             }
         }
-        let chat = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-        if self.state.limits_of(&chat.0, &chat.1).budget.is_some() {
-            let now = self.now;
-            self.state.spent.entry(chat).or_default().extend(std::iter::repeat_n(now, calls));
+        let Target { bridge, chat, .. } = &delivery.to;
+        if self.state.limits_of(bridge, chat).budget.is_some() {
+            let (purse, now) = (self.state.purse(bridge, chat), self.now);
+            self.state.spent.entry(purse).or_default().extend(std::iter::repeat_n(now, calls));
         }
     }
 

@@ -6,16 +6,16 @@ use serde_json::json;
 use super::{About, Work, outbox::target_of, show};
 use crate::{
     Timestamp,
-    bridge::{Heard, HeardKind, Level, Mark, Place, TextOrigin},
+    bridge::{Heard, HeardKind, Level, Mark, Place, Room, TextOrigin},
     command::{BridgeView, IdentityView, People, Refusal, Reply},
     delivery::Rank,
     id::{BridgeName, ChatId, HumanId, PairingCode},
     prompt::PromptMessage,
     state::{
         Chat, ChatRow, ChatState, HeardOutcome, IdentityRow, Pairing, Role, Row, State, Stranger,
-        Strangers,
+        Strangers, Tried,
     },
-    text::Rich,
+    text::{self, Rich},
 };
 
 /// Long enough to fetch a phone, too short to be found lying about.
@@ -135,7 +135,7 @@ impl Work<'_> {
             return outcome;
         }
         let detail = json!({ "bridge": heard.place.bridge, "from": heard.from });
-        if self.is_new(&heard.place.bridge, &heard.from) {
+        if self.is_new(&heard.place.bridge, &heard.from, Tried::Spoke) {
             self.journal("stranger_refused", About::default(), detail);
         }
         self.answer_stranger(heard);
@@ -143,7 +143,7 @@ impl Work<'_> {
     }
 
     /// Counts a try; `true` for the first in a long while.
-    fn is_new(&mut self, bridge: &BridgeName, from: &str) -> bool {
+    fn is_new(&mut self, bridge: &BridgeName, from: &str, tried: Tried) -> bool {
         let now = self.now;
         self.state.strangers.retain(|_, known| now - known.since < STRANGER_FORGOTTEN);
         let key = (bridge.clone(), from.to_owned());
@@ -156,7 +156,7 @@ impl Work<'_> {
         }
         self.state
             .strangers
-            .insert(key, Stranger { tries: 1, since: now, told: false, answered: false });
+            .insert(key, Stranger { tried, tries: 1, since: now, told: false, answered: false });
         true
     }
 
@@ -189,7 +189,7 @@ impl Work<'_> {
             } else {
                 format!("{} times", stranger.tries)
             };
-            notes.push(format!("{from} on {bridge} is nobody you know and tried to reach Vigie, {times}. Nothing of it was read."));
+            notes.push(note_of_stranger(bridge, from, stranger.tried, &times));
         }
         for words in notes {
             self.tell_everywhere(Level::Note, &words);
@@ -203,9 +203,16 @@ impl Work<'_> {
         }
     }
 
+    /// What rings does so where people are.
     pub(super) fn tell_chat(&mut self, chat: &Chat, level: Level, words: &str) {
-        let place = Place { bridge: chat.bridge.clone(), chat: chat.chat.clone(), thread: None };
+        let loud = self.level_in(chat, level, None);
         let rank = if level == Level::Ring { Rank::Gate } else { Rank::Note };
+        self.tell_as_loud(chat, loud, words, rank);
+    }
+
+    /// The same, exactly as loud as it is.
+    pub(super) fn tell_as_loud(&mut self, chat: &Chat, level: Level, words: &str, rank: Rank) {
+        let place = Place { bridge: chat.bridge.clone(), chat: chat.chat.clone(), thread: None };
         let what = crate::delivery::Outgoing::Post {
             post: show::note(level, Rich::plain(words), vec![]),
             reply_to: None,
@@ -236,13 +243,14 @@ impl Work<'_> {
                 None
             }
             None if heard.room.is_direct() => {
-                self.open_chat(heard, human);
+                self.was_heard(human, &heard.place, heard.at);
+                self.open_chat(&key, heard.room, human, heard.at);
                 None
             }
             // A group is read by others: it is opened by a code, never by a message.
             None => {
                 if matches!(heard.what, HeardKind::Text { .. })
-                    && self.is_new(&key.0, key.1.as_str())
+                    && self.is_new(&key.0, key.1.as_str(), Tried::Spoke)
                 {
                     let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send /pair and the code here.";
                     self.post_to_place(
@@ -264,7 +272,7 @@ impl Work<'_> {
     }
 
     /// Brings a chat's row up to date, and tells it what it missed when it opens again.
-    pub(super) fn chat_is(&mut self, row: &ChatRow, room: crate::bridge::Room, state: ChatState) {
+    pub(super) fn chat_is(&mut self, row: &ChatRow, room: Room, state: ChatState) {
         let room = if row.threadless.is_some() { room.without_threads() } else { room };
         let reopened = state == ChatState::Open && row.state != ChatState::Open;
         if row.room == room && row.state == state {
@@ -274,6 +282,9 @@ impl Work<'_> {
         self.put(Row::Chat(row.clone()));
         if reopened || row.room.has_threads() {
             self.bring_up_to_date(&row);
+        }
+        if reopened {
+            self.ring_elsewhere();
         }
     }
 
@@ -289,14 +300,21 @@ impl Work<'_> {
         self.ask_again_in(&chat);
     }
 
-    fn open_chat(&mut self, heard: &Heard, human: &HumanId) {
+    fn open_chat(
+        &mut self,
+        (bridge, chat): &(BridgeName, ChatId),
+        room: Room,
+        human: &HumanId,
+        opened: Timestamp,
+    ) {
         let row = ChatRow {
-            bridge: heard.place.bridge.clone(),
-            chat: heard.place.chat.clone(),
-            room: heard.room,
+            bridge: bridge.clone(),
+            chat: chat.clone(),
+            room,
             by: human.clone(),
             state: ChatState::Open,
             threadless: None,
+            opened: Some(opened.min(self.now)),
         };
         self.put(Row::Chat(row.clone()));
         self.journal(
@@ -360,7 +378,7 @@ impl Work<'_> {
         if known.is_some() {
             return asked == Asked::ByCommand;
         }
-        self.is_new(&heard.place.bridge, &heard.from);
+        self.is_new(&heard.place.bridge, &heard.from, Tried::Spoke);
         let key = (heard.place.bridge.clone(), heard.from.clone());
         let tries = self.state.strangers.get(&key).map(|known| known.tries);
         heard.room.is_direct() && tries.is_some_and(|tries| tries <= CODES_ANSWERED)
@@ -368,7 +386,8 @@ impl Work<'_> {
 
     fn wrong_code(&mut self, heard: &Heard) -> HeardOutcome {
         if self.state.human_of(&heard.place.bridge, &heard.from).is_none() {
-            self.is_new(&heard.place.bridge, &heard.from); // the owners hear of it
+            // The owners hear of it.
+            self.is_new(&heard.place.bridge, &heard.from, Tried::Spoke);
         }
         for open in &mut self.state.pairings {
             open.tries_left = open.tries_left.saturating_sub(1);
@@ -399,28 +418,71 @@ impl Work<'_> {
             About { human: Some(human.clone()), ..About::default() },
             json!({ "bridge": bridge, "from": heard.from }),
         );
+        self.was_heard(human, &heard.place, heard.at);
+        self.welcome(&heard.place, heard.room, human, heard.at);
+    }
+
+    /// Somebody we know is in a chat with us and has said nothing yet. A group is opened by a code alone.
+    pub(super) fn met(&mut self, bridge: &BridgeName, chat: &ChatId, room: Room, from: &str) {
+        let Some(human) = self.state.human_of(bridge, from) else { return };
+        let key = (bridge.clone(), chat.clone());
+        let ours = |chat: &Chat| chat.bridge == key.0 && chat.chat == key.1;
+        if !room.is_direct() || self.state.rules.chats.iter().any(ours) {
+            return;
+        }
+        match self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned() {
+            Some(row) => self.chat_is(&row, room, ChatState::Open),
+            None => {
+                let place = Place { bridge: key.0, chat: key.1, thread: None };
+                self.welcome(&place, room, &human, self.now);
+            }
+        }
+    }
+
+    /// Somebody nobody knows wants to have us in a chat; we did not go. The owners hear of it.
+    pub(super) fn knocked(&mut self, bridge: &BridgeName, from: &str) {
+        if self.is_new(bridge, from, Tried::Knocked) {
+            let detail = json!({ "bridge": bridge, "from": from });
+            self.journal("stranger_refused", About::default(), detail);
+        }
+    }
+
+    fn welcome(&mut self, place: &Place, room: Room, human: &HumanId, opened: Timestamp) {
         let name = self.state.name_of(human);
         let role = self.state.rules.people.get(human).map_or(Role::Viewer, |person| person.role);
-        let words = match heard.room {
-            crate::bridge::Room::Direct => format!(
+        let words = match room {
+            Room::Direct => format!(
                 "You are {name} here, {}. Write [NAME] text to a session; /new NAME TEXT starts one, /help tells the rest.",
                 role_words(role)
             ),
-            crate::bridge::Room::DirectThreads => format!(
+            Room::DirectThreads => format!(
                 "You are {name} here, {}. Each session gets a topic: what you write there goes to it. /new NAME TEXT starts one, /help tells the rest.",
                 role_words(role)
             ),
-            crate::bridge::Room::Group => format!(
+            Room::Group => format!(
                 "This group is connected. It has no topics, so each message names its session; write [NAME] text to one. You are {name} here, {}.",
                 role_words(role)
             ),
-            crate::bridge::Room::Forum => format!(
+            Room::Forum => format!(
                 "This group is connected: each session gets a topic, and what you write there goes to it. You are {name} here, {}.",
                 role_words(role)
             ),
         };
-        self.post_to_place(&heard.place, None, show::note(Level::Note, Rich::plain(words), vec![]));
-        self.open_chat(heard, human);
+        self.post_to_place(place, None, show::note(Level::Note, Rich::plain(words), vec![]));
+        self.open_chat(&(place.bridge.clone(), place.chat.clone()), room, human, opened);
+    }
+}
+
+/// What the owners hear of a stranger, with what to do about it.
+fn note_of_stranger(bridge: &BridgeName, from: &str, tried: Tried, times: &str) -> String {
+    let from = text::reveal(from).text.text;
+    match tried {
+        Tried::Spoke => format!(
+            "{from} on {bridge} is nobody you know and tried to reach Vigie, {times}. Nothing of it was read."
+        ),
+        Tried::Knocked => format!(
+            "{from} on {bridge} is nobody you know and wants to have Vigie in a chat, {times}. It did not go there. To let them in, add {bridge} = \"{from}\" under their [[human]] in the configuration; vigie down and vigie up then read it."
+        ),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{
     Work,
-    heard::{Addressed, Message},
+    heard::{Addressed, Message, Missed},
     show,
     slash::{self, Slash},
 };
@@ -15,9 +15,12 @@ use crate::{
     command::Kept,
     id::{SessionId, SessionName},
     route::{Address, Target, address},
-    state::{FocusRow, HeardOutcome, Row},
+    state::{FocusRow, HeardOutcome, HeardRow, Row},
     text::Rich,
 };
+
+/// Kept messages of a chat that are asked about at a time; of more, nobody would read the questions.
+const MISSED_AT_MOST: usize = 20;
 
 /// Sessions offered when nobody said where.
 pub(super) const OFFERED: usize = 6;
@@ -201,6 +204,9 @@ impl Work<'_> {
         scope: &[SessionId],
         form: PromptForm,
     ) -> HeardOutcome {
+        if message.missed == Missed::Yes {
+            return self.ask_about_missed(message, scope, form);
+        }
         if scope.is_empty() && form == PromptForm::Text && self.fills_in_unasked(message) {
             return HeardOutcome::Handled;
         }
@@ -248,6 +254,33 @@ impl Work<'_> {
             }
         }
         HeardOutcome::Routed { prompts, sessions: scope.to_vec() }
+    }
+
+    /// Words of long ago go nowhere by themselves: what they were about may be over, and some services
+    /// tell old things again.
+    fn ask_about_missed(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        form: PromptForm,
+    ) -> HeardOutcome {
+        let here = |row: &&HeardRow| row.place.chat == message.place.chat;
+        if self.state.kept.values().filter(here).count() >= MISSED_AT_MOST {
+            let why = "it was sent long ago, like many others; write it again if it still counts";
+            self.mark(&message.receipt(vec![]), Mark::NotTaken { why: why.into() });
+            return HeardOutcome::Handled;
+        }
+        let offered = match (scope, self.state.lord()) {
+            ([], Some(lord)) => vec![lord.id],
+            ([], None) => self.likeliest(),
+            (scope, _) => scope.to_vec(),
+        };
+        let words = format!(
+            "That was sent {} ago and missed. “{}” is kept. Send it now?",
+            show::span(message.sent, self.now),
+            show::last_words(&message.text)
+        );
+        self.keep_form(message, form, &words, offered, None)
     }
 
     /// Live sessions, those that were heard of last first.

@@ -121,8 +121,21 @@ impl Work<'_> {
         self.post_about(chat, Some(id), post, rank)
     }
 
-    /// Says it in the session's thread of that chat, or in the chat itself when it is about none.
+    /// Says it in the session's thread of that chat, or in the chat itself when it is about none. What
+    /// rings does so where people are.
     pub(super) fn post_about(
+        &mut self,
+        chat: &Chat,
+        session: Option<SessionId>,
+        post: Post,
+        rank: Rank,
+    ) -> Shown {
+        let level = self.level_in(chat, post.level, None);
+        self.post_as_loud(chat, session, Post { level, ..post }, rank)
+    }
+
+    /// The same, exactly as loud as it is.
+    pub(super) fn post_as_loud(
         &mut self,
         chat: &Chat,
         session: Option<SessionId>,
@@ -230,13 +243,14 @@ pub(super) fn ordinal(number: usize) -> String {
     format!("{number}{ending}")
 }
 
-/// "4 min", "2 h 05".
+/// "4 min", "2 h 05", "3 days".
 pub(super) fn span(from: Timestamp, to: Timestamp) -> String {
     let seconds = (to - from).num_seconds().max(0);
     match seconds {
         0..60 => format!("{seconds} s"),
         60..3600 => format!("{} min", seconds / 60),
-        _ => format!("{} h {:02}", seconds / 3600, seconds % 3600 / 60),
+        3600..172_800 => format!("{} h {:02}", seconds / 3600, seconds % 3600 / 60),
+        _ => format!("{} days", seconds / 86_400),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod desk;
 mod mail;
+mod matrix;
 mod people;
 mod runs;
 mod sessions;
@@ -52,6 +53,7 @@ pub(super) fn router() -> Router<App> {
         .route("/pair", post(people::pair))
         .route("/people", get(people::list))
         .route("/people/{bridge}/{id}", axum::routing::delete(people::unpair))
+        .merge(matrix::router())
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{name}", axum::routing::delete(tokens::revoke))
         .route("/workflows", get(runs::workflows))

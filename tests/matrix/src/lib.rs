@@ -10,6 +10,7 @@
 mod act;
 mod admin;
 mod homeserver;
+pub mod html;
 mod http;
 mod news;
 mod phone;

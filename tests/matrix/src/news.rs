@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::{
-    Verification,
+    Verification, html,
     view::{File, Kind, Membership, Message, Poll, Reaction, Room, Version, View},
 };
 
@@ -14,6 +14,12 @@ const POLL: &str = "org.matrix.msc3381.poll";
 /// A text of an event.
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(Into::into)
+}
+
+/// What is wrong with the texts of a message, if anything is.
+fn ill_said(body: &str, html: Option<&str>) -> Option<String> {
+    let html = html?;
+    html::check(html).and_then(|()| html::says_the_same(body, html)).err()
 }
 
 /// The events of a part of the news.
@@ -123,6 +129,8 @@ impl Room {
         if bare && message.sender != me && message.kind != Kind::Unreadable {
             self.defects.push(format!("not sealed, in a sealed room: {event}"));
         }
+        let ill = ill_said(&message.body, message.html.as_deref()).filter(|_| message.sender != me);
+        self.defects.extend(ill.map(|why| format!("{why}: {event}")));
         match self.messages.iter_mut().find(|known| known.id == message.id) {
             // Opened at last: reactions may have come before the key.
             Some(known) => {
@@ -158,6 +166,8 @@ impl Room {
             body: text(&new["body"]).unwrap_or_default(),
             html: text(&new["formatted_body"]),
         };
+        let ill = ill_said(&version.body, version.html.as_deref()).filter(|_| sender != me);
+        self.defects.extend(ill.map(|why| format!("{why}: {event}")));
         let old = Version { body: known.body.clone(), html: known.html.clone() };
         known.versions.push(old);
         (known.body, known.html, known.edited_at) = (version.body, version.html, at);

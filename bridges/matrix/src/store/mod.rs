@@ -2,6 +2,19 @@
 //! which room is what.
 
 mod cursor;
+pub(crate) mod heard;
+mod legend;
+mod place;
+mod receipt;
+pub(crate) mod rooms;
+mod said;
+
+pub use heard::SetAside;
+
+pub(crate) use place::{Making, RoomFacts, RoomState, Shown};
+pub(crate) use legend::{Meaning, Quick, bare};
+pub(crate) use receipt::Receipt;
+pub(crate) use said::{Begun, Edited, Part};
 
 use std::path::Path;
 use vigie_bridge_kit::database::{Database, DatabaseError, OpenError, Owner};
@@ -26,8 +39,7 @@ pub(crate) struct Store {
 impl Store {
     /// Opens or makes the file and forgets what is too old to matter at `now`.
     pub(crate) fn open(file: &Path, now: Timestamp) -> Result<Self, OpenError> {
-        let _ = now;
-        let (db, ()) = Database::open(file, OWNER, |_| Ok(()))?;
+        let (db, ()) = Database::open(file, OWNER, |db| said::prune(db, now))?;
         Ok(Self { db })
     }
 
@@ -37,5 +49,31 @@ impl Store {
         job: impl FnOnce(&mut rusqlite::Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, DatabaseError> {
         self.db.sql(job).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use matrix_sdk::ruma::{OwnedEventId, OwnedRoomId, owned_room_id};
+    use tempfile::TempDir;
+
+    pub(super) fn now() -> Timestamp {
+        Timestamp::from_timestamp(1_796_000_000, 0).unwrap()
+    }
+
+    /// An empty one.
+    pub(super) fn store() -> (TempDir, Store) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("matrix.db"), now()).unwrap();
+        (folder, store)
+    }
+
+    pub(super) fn room() -> OwnedRoomId {
+        owned_room_id!("!room")
+    }
+
+    pub(super) fn event(number: u32) -> OwnedEventId {
+        format!("$event{number}").try_into().unwrap()
     }
 }

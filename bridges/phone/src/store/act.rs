@@ -333,13 +333,14 @@ impl<'a> Doing<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::open::open;
+    use crate::store::{OWNER, epoch};
+    use vigie_bridge_kit::database::connect;
 
     #[test]
     fn when_nobody_listens_no_more_is_collected_than_the_bound() {
         let folder = tempfile::tempdir().unwrap();
-        let (mut db, epoch) = open(&folder.path().join("phone.db"), 0).unwrap();
-        let (ids, now) = (Ids::new(&epoch), Timestamp::default());
+        let mut db = connect(&folder.path().join("phone.db"), OWNER).unwrap();
+        let (ids, now) = (Ids::new(&epoch(&db).unwrap()), Timestamp::default());
         let person = Person { id: "ines".into(), name: "Inès Caradec".into() };
         let send = |db: &mut Connection, client: &str| {
             let client = client.to_owned();

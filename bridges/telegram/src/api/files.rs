@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
+use vigie_bridge_kit::names;
 
 use super::{Entity, Keyboard, Method, ReplyTo, SentMessage, TgChat, TgThread, Upload};
-use crate::names;
 
 /// Most bytes a bot may send in one file. Source: Bot API, "Sending files".
 pub const LARGEST_UPLOAD: u64 = 50_000_000;

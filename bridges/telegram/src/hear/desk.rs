@@ -5,23 +5,22 @@ use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::Fu
 use rusqlite::Connection;
 use std::{
     collections::{BTreeMap, VecDeque},
-    panic::{self, AssertUnwindSafe},
     time::Duration,
 };
 use tokio::sync::{Notify, watch};
 use tracing::{debug, warn};
+use vigie_bridge_kit::{database::DatabaseError, handing, pause};
 use vigie_core::Timestamp;
 
 use super::{
     hand::{Done, Hearing},
     lane::{self, Item, Step, Unit, Work},
-    pause,
     read::{self, Me, Told, TopicChange},
 };
 use crate::{
     api::{TgChat, TgThread, TgUser},
     store::{
-        Store, StoreError,
+        Store,
         heard::{self, Keep, Waiting},
         topics,
     },
@@ -41,9 +40,6 @@ const TAPS: usize = 32;
 
 /// Answers to taps under way at the same time; they are best effort.
 const ANSWERS: usize = 32;
-
-/// Failures, a panic or a text that does not read, after which an update is set aside.
-const TRIES: u32 = 3;
 
 /// Whatever happens, the desk looks again after this long.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
@@ -216,7 +212,7 @@ impl<'a> Desk<'a> {
         }
     }
 
-    async fn load(&mut self) -> Result<(), StoreError> {
+    async fn load(&mut self) -> Result<(), DatabaseError> {
         let store = &self.hearing.bridge.store;
         let bot = self.me.id;
         for (kind, urgent) in [true, false].into_iter().enumerate() {
@@ -247,7 +243,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Gives a row its place in a queue, or is done with it.
-    async fn place(&mut self, row: Waiting) -> Result<(), StoreError> {
+    async fn place(&mut self, row: Waiting) -> Result<(), DatabaseError> {
         let store = &self.hearing.bridge.store;
         let (id, batch) = (row.id, row.batch);
         let received = DateTime::from_timestamp_millis(row.received).unwrap_or(self.since);
@@ -360,45 +356,25 @@ fn talk(piece: &read::Piece) -> Key {
     Key::Talk { chat, thread, from }
 }
 
-/// What the row means, or why nothing can be made of it after [`TRIES`]. A try is counted when it has
-/// failed: counted ahead, a daemon that dies again and again would take the blame to what it was
-/// about to read, and a person's message would be set aside for it.
+/// What the row means, or why nothing can be made of it.
 async fn understand(
     store: &Store,
     me: &Me,
     row: &Waiting,
-) -> Result<Result<Told, String>, StoreError> {
+) -> Result<Result<Told, String>, DatabaseError> {
     let id = row.id;
-    loop {
-        let why = match guarded(&row.json, me) {
-            Ok(told) => return Ok(Ok(told)),
-            Err(why) => why,
-        };
-        if store.run(move |db| heard::failed(db, id)).await? >= TRIES {
-            return Ok(Err(why));
-        }
-    }
-}
-
-/// Reads an update; a mistake of ours that ends in a panic is an answer too.
-fn guarded(json: &str, me: &Me) -> Result<Told, String> {
-    panic::catch_unwind(|| read::read(json, me))
-        .unwrap_or_else(|_| Err("Vigie made a mistake while reading it".into()))
+    let failed = || store.run(move |db| heard::failed(db, id));
+    handing::understood(|| read::read(&row.json, me), failed).await
 }
 
 /// Hands a unit in, again after a panic, and sets it aside after too many.
 async fn serve(hearing: Hearing<'_>, me: Me, key: Key, turn: Turn, unit: Unit) -> Finished {
-    let rows = unit.items.len();
-    let finished = |done| Finished { key, turn, rows, done };
-    loop {
-        let task = AssertUnwindSafe(hearing.hand_in(&me, &unit)).catch_unwind().await;
-        if let Ok(done) = task {
-            return finished(done);
-        }
-        let id = unit.items.first().map_or(0, |item| item.id);
-        if hearing.written(move |db| heard::failed(db, id)).await >= TRIES {
-            hearing.unread(&unit.ids(), id, "Vigie made a mistake while handing it in").await;
-            return finished(Done::Quietly);
-        }
+    let id = unit.items.first().map_or(0, |item| item.id);
+    let failed = || hearing.written(move |db| heard::failed(db, id));
+    let finished = |done| Finished { key, turn, rows: unit.items.len(), done };
+    if let Some(done) = handing::despite_panics(|| hearing.hand_in(&me, &unit), failed).await {
+        return finished(done);
     }
+    hearing.unread(&unit.ids(), id, "Vigie made a mistake while handing it in").await;
+    finished(Done::Quietly)
 }

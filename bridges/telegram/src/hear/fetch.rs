@@ -11,13 +11,14 @@ use std::{
 };
 use tokio::{task, time::Instant};
 use tracing::debug;
+use vigie_bridge_kit::{
+    names::{self, NewFile},
+    pause,
+};
 use vigie_core::bridge::{Attached, Got};
 
-use super::{content::Offered, hand::Hearing, pause, read::Piece};
-use crate::{
-    api::{CallError, DownloadError, GetFile, LARGEST_DOWNLOAD, Refusal},
-    names::{self, NewFile},
-};
+use super::{content::Offered, hand::Hearing, read::Piece};
+use crate::api::{CallError, DownloadError, GetFile, LARGEST_DOWNLOAD, Refusal};
 
 /// A file that does not come for so long is said to be missing, with the words that came with it.
 const PATIENCE: Duration = Duration::from_mins(1);

@@ -1,31 +1,26 @@
 //! Handing in: one unit after the other goes to the daemon, again and again until it has it.
 
-use futures_util::future;
 use rusqlite::Connection;
-use std::{future::Future, time::Duration};
+use std::time::Duration;
 use tokio::sync::Semaphore;
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
+use vigie_bridge_kit::{handing::Handing, measure::shortened};
 use vigie_core::{
     Timestamp,
-    bridge::{Accepted, Action, Attached, Heard, HeardKind, Inbox, NotAccepted, Noted, Place},
+    bridge::{Action, Attached, Heard, HeardKind, NotAccepted, Noted, Place, TextUnit},
     id::BridgeName,
 };
 
 use super::{
     fetch,
     lane::{Item, Together, Unit, Work},
-    pause,
     read::{self, Me, Piece, Put, Spot, Tapped, Told},
 };
 use crate::{
     NAME, TelegramBridge,
     api::{AnswerCallbackQuery, TgChat, TgMessage},
-    markup::utf16_len,
     store::heard::{self, Keep},
 };
-
-/// An inbox that takes longer to write one thing down is in trouble: it counts as a refusal.
-const ACCEPT: Duration = Duration::from_secs(30);
 
 /// A tap must be answered within 15 s, so it is given up before. Source of the 15 s: Telegram's own
 /// deadline for answers to callback queries, as bots see it refused.
@@ -58,7 +53,7 @@ pub(super) enum Done {
 #[derive(Clone, Copy)]
 pub(super) struct Hearing<'a> {
     pub(super) bridge: &'a TelegramBridge,
-    pub(super) inbox: &'a dyn Inbox,
+    pub(super) handing: Handing<'a>,
     /// Downloads at a time.
     pub(super) downloads: &'a Semaphore,
 }
@@ -72,7 +67,7 @@ impl Hearing<'_> {
             Work::Tapped(tapped) => return self.tapped(item, tapped).await,
             Work::Reacted(put) => self.reacted(item, put).await,
             Work::Noted(noted) => {
-                self.noted(noted).await;
+                self.handing.noted(noted).await;
                 self.done(unit.ids(), Keep::Nothing).await;
             }
             Work::Moved { from, to } => {
@@ -81,7 +76,7 @@ impl Hearing<'_> {
             }
             Work::Silent(milliseconds) => {
                 let after = Duration::from_millis(u64::try_from(*milliseconds).unwrap_or(0));
-                self.noted(&Noted::Back { after }).await;
+                self.handing.noted(&Noted::Back { after }).await;
                 let bot = me.id;
                 self.written(move |db| heard::silence_told(db, bot)).await;
                 return Done::Silence;
@@ -96,7 +91,7 @@ impl Hearing<'_> {
         let ids = unit.ids();
         if !self.admits(first.spot).await {
             let text = first.text.chars().take(OF_A_STRANGER).collect();
-            self.accepted(of_text(first, text, vec![])).await;
+            self.handing.accepted(&of_text(first, text, vec![])).await;
             self.done(ids, Keep::Nothing).await;
             return;
         }
@@ -112,7 +107,7 @@ impl Hearing<'_> {
         for piece in pieces().filter(|piece| !piece.files.is_empty()) {
             files.extend(fetch::fetch(self, piece).await);
         }
-        self.accepted(of_text(first, text, files)).await;
+        self.handing.accepted(&of_text(first, text, files)).await;
         self.done(ids, Keep::Text).await;
     }
 
@@ -149,7 +144,7 @@ impl Hearing<'_> {
         let key = format!("e:{}:{}:{edited}", piece.spot.chat, piece.message);
         let at = Timestamp::from_timestamp(edited, 0).unwrap_or(piece.at);
         let what = HeardKind::Edited { message: message.into(), text };
-        self.accepted(heard(key, piece.spot, at, what)).await;
+        self.handing.accepted(&heard(key, piece.spot, at, what)).await;
         self.done(vec![item.id], if known { Keep::Text } else { Keep::Nothing }).await;
     }
 
@@ -158,7 +153,8 @@ impl Hearing<'_> {
             (Some((spot, message)), Ok(action)) => {
                 let key = format!("q:{}", tapped.query);
                 let what = HeardKind::Tap { message: (*message).into(), action };
-                let taken = self.accept(heard(key, *spot, item.received, what), ACCEPT_TAP).await;
+                let taken =
+                    self.handing.accept(heard(key, *spot, item.received, what), ACCEPT_TAP).await;
                 match taken {
                     Ok(accepted) => accepted.notice,
                     Err(NotAccepted { reason }) => {
@@ -178,7 +174,7 @@ impl Hearing<'_> {
             let key = format!("r:{}:{message}:{}:{date}:{emoji}", spot.chat, spot.from);
             let at = Timestamp::from_timestamp(*date, 0).unwrap_or(item.received);
             let what = HeardKind::Reaction { message: (*message).into(), emoji: emoji.clone() };
-            self.accepted(heard(key, *spot, at, what)).await;
+            self.handing.accepted(&heard(key, *spot, at, what)).await;
         }
         self.done(vec![item.id], Keep::Nothing).await;
     }
@@ -187,7 +183,7 @@ impl Hearing<'_> {
         if self.written(move |db| heard::was_moved(db, from.0, to.0)).await {
             return; // both groups tell it
         }
-        self.noted(&Noted::Moved { from: from.into(), to: to.into() }).await;
+        self.handing.noted(&Noted::Moved { from: from.into(), to: to.into() }).await;
         self.written(move |db| heard::moved(db, from.0, to.0)).await;
     }
 
@@ -195,14 +191,14 @@ impl Hearing<'_> {
     /// than never.
     pub(super) async fn unread(self, ids: &[i64], number: i64, why: &str) {
         warn!(update = number, why, "an update is set aside");
-        self.noted(&Noted::Unread { number: number.to_string(), reason: why.into() }).await;
+        self.handing.noted(&Noted::Unread { number: number.to_string(), reason: why.into() }).await;
         let (ids, why) = (ids.to_vec(), why.to_owned());
         self.written(move |db| heard::set_aside(db, &ids, &why)).await;
     }
 
     /// Best effort: Telegram takes no answer after a while, and nothing depends on it.
     pub(super) async fn answer(self, query: String, notice: Option<String>) {
-        let text = notice.map(|notice| shortened(&notice));
+        let text = notice.map(|notice| shortened(&notice, NOTICE_UNITS, TextUnit::Utf16));
         let answer = AnswerCallbackQuery { callback_query_id: query, text, show_alert: false };
         if let Err(error) = self.bridge.api.call(&answer).await {
             debug!(%error, "a tap was not answered");
@@ -210,22 +206,7 @@ impl Hearing<'_> {
     }
 
     async fn admits(self, spot: Spot) -> bool {
-        let from = spot.from.to_string();
-        let bridge = BridgeName::new(NAME);
-        until_taken(|| in_time(self.inbox.admits(&bridge, &from), ACCEPT)).await
-    }
-
-    async fn accepted(self, heard: Heard) {
-        until_taken(|| self.accept(heard.clone(), ACCEPT)).await;
-    }
-
-    async fn accept(self, heard: Heard, deadline: Duration) -> Result<Accepted, NotAccepted> {
-        in_time(self.inbox.accept(heard), deadline).await
-    }
-
-    async fn noted(self, noted: &Noted) {
-        let bridge = BridgeName::new(NAME);
-        until_taken(|| in_time(self.inbox.note(&bridge, noted.clone()), ACCEPT)).await;
+        self.handing.admits(&spot.from.to_string()).await
     }
 
     async fn done(self, ids: Vec<i64>, keep: Keep) {
@@ -237,38 +218,8 @@ impl Hearing<'_> {
         self,
         job: impl Fn(&mut Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
     ) -> T {
-        for failures in 0.. {
-            match self.bridge.store.run(job.clone()).await {
-                Ok(done) => return done,
-                Err(error) => warn!(%error, "the Telegram bridge cannot write; it tries again"),
-            }
-            tokio::time::sleep(pause::after(failures)).await;
-        }
-        future::pending().await // after as many tries as there are numbers
+        self.bridge.store.written(job).await
     }
-}
-
-/// Asks until the daemon has written it down: it is on our disk, and nothing else is to be done.
-async fn until_taken<T, F>(ask: impl Fn() -> F) -> T
-where
-    F: Future<Output = Result<T, NotAccepted>>,
-{
-    for failures in 0.. {
-        match ask().await {
-            Ok(taken) => return taken,
-            Err(NotAccepted { reason }) => info!(reason, "not taken; it comes again"),
-        }
-        tokio::time::sleep(pause::after(failures)).await;
-    }
-    future::pending().await
-}
-
-async fn in_time<T>(
-    asked: impl Future<Output = Result<T, NotAccepted>>,
-    deadline: Duration,
-) -> Result<T, NotAccepted> {
-    let late = || NotAccepted { reason: format!("no answer within {} s", deadline.as_secs()) };
-    tokio::time::timeout(deadline, asked).await.unwrap_or_else(|_| Err(late()))
 }
 
 fn heard(key: String, spot: Spot, at: Timestamp, what: HeardKind) -> Heard {
@@ -327,18 +278,4 @@ fn piece_of(json: &str, me: &Me) -> Option<Piece> {
         )
         | Err(_) => None,
     }
-}
-
-/// At most [`NOTICE_UNITS`], with `…` where it was cut.
-fn shortened(notice: &str) -> String {
-    if utf16_len(notice) <= NOTICE_UNITS {
-        return notice.to_owned();
-    }
-    let mut units = 1;
-    let fits = |c: &char| {
-        units += c.len_utf16();
-        units <= NOTICE_UNITS
-    };
-    let cut: String = notice.chars().take_while(fits).collect();
-    format!("{}…", cut.trim_end())
 }

@@ -6,7 +6,6 @@ mod desk;
 mod fetch;
 mod hand;
 mod lane;
-mod pause;
 mod poll;
 mod read;
 mod setup;
@@ -16,13 +15,11 @@ mod update;
 use futures_util::future;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
+use vigie_bridge_kit::{database::DatabaseError, handing::Handing};
 use vigie_core::bridge::{Inbox, Lost};
 
 use self::{desk::Desk, hand::Hearing};
-use crate::{
-    TelegramBridge,
-    store::{StoreError, heard},
-};
+use crate::{NAME, TelegramBridge, store::heard};
 
 /// Downloads at the same time.
 const DOWNLOADS: usize = 3;
@@ -39,7 +36,8 @@ pub(crate) async fn hear(
     let arrived = Notify::new();
     let downloads = Semaphore::new(DOWNLOADS);
     let (me, known) = watch::channel(None);
-    let hearing = Hearing { bridge, inbox, downloads: &downloads };
+    let handing = Handing { inbox, bridge: NAME };
+    let hearing = Hearing { bridge, handing, downloads: &downloads };
     let everything = future::join4(
         poll::poll(bridge, &arrived),
         hand_in(hearing, known, &arrived),
@@ -78,4 +76,4 @@ impl TelegramBridge {
 /// The bridge's file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct Unreadable(#[from] StoreError);
+pub struct Unreadable(#[from] DatabaseError);

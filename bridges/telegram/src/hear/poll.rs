@@ -4,15 +4,13 @@ use serde::Deserialize;
 use std::time::Duration;
 use tokio::{sync::Notify, time::Instant};
 use tracing::{debug, info, warn};
+use vigie_bridge_kit::{database::DatabaseError, pause};
 
-use super::{awake, pause, trouble};
+use super::{awake, trouble};
 use crate::{
     TelegramBridge,
     api::{CallError, DeleteWebhook, GetUpdates, GetWebhookInfo, RawUpdate, Refusal, UpdateId},
-    store::{
-        StoreError,
-        heard::{self, Incoming},
-    },
+    store::heard::{self, Incoming},
 };
 
 /// What is acted on; nothing else is asked for.
@@ -56,7 +54,7 @@ pub(super) async fn poll(bridge: &TelegramBridge, arrived: &Notify) {
     }
 }
 
-async fn offset(bridge: &TelegramBridge) -> Result<Option<UpdateId>, StoreError> {
+async fn offset(bridge: &TelegramBridge) -> Result<Option<UpdateId>, DatabaseError> {
     let (bot, now) = (bridge.api.token().bot().0, bridge.now().timestamp_millis());
     Ok(bridge.store.run(move |db| heard::next(db, bot, now)).await?.map(UpdateId))
 }
@@ -168,7 +166,7 @@ impl Poller {
         }
     }
 
-    fn disk_failed(&mut self, bridge: &TelegramBridge, error: &StoreError) -> Duration {
+    fn disk_failed(&mut self, bridge: &TelegramBridge, error: &DatabaseError) -> Duration {
         let rest = pause::after(self.failures);
         self.failures = self.failures.saturating_add(1);
         self.wait = 0;

@@ -3,8 +3,9 @@
 use std::time::Duration;
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
+use vigie_bridge_kit::pause;
 
-use super::{pause, read::Me, trouble};
+use super::{read::Me, trouble};
 use crate::{
     Menu, TelegramBridge,
     api::{CallError, CommandScope, GetMe, Refusal, SetMyCommands},

@@ -1,8 +1,8 @@
 //! Why polls do not come back, in words with what to do about it, and how soon to ask again.
 
 use std::time::Duration;
+use vigie_bridge_kit::pause;
 
-use super::pause;
 use crate::api::{CallError, Refusal};
 
 /// A token that is not taken will be taken only after a person did something.

@@ -1,5 +1,5 @@
 use vigie_core::{
-    bridge::{Fact, Limits, TextUnit},
+    bridge::{Limits, TextUnit},
     text::{Rich, Style, split},
 };
 
@@ -76,67 +76,6 @@ fn trimmed(rich: Rich) -> Rich {
     if start == 0 && end == rich.text.len() { rich } else { rich.slice(start..end) }
 }
 
-/// Puts a message together from its parts, each on lines of its own.
-#[derive(Clone, Debug, Default)]
-pub struct Composer {
-    rich: Rich,
-    /// Line ends owed before the next part.
-    gap: usize,
-}
-
-impl Composer {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// A line of our own words; empty words add none.
-    #[must_use]
-    pub fn line(self, words: &str, style: Option<Style>) -> Self {
-        let mut line = Rich::default();
-        line.push(words, style);
-        self.rich(&line)
-    }
-
-    /// A text with its styles, beginning on a new line.
-    #[must_use]
-    pub fn rich(mut self, text: &Rich) -> Self {
-        if !text.is_empty() {
-            let gap = if self.rich.is_empty() { 0 } else { self.gap.max(1) };
-            self.rich.text.extend(std::iter::repeat_n('\n', gap));
-            self.rich.append(text);
-            self.gap = 0;
-        }
-        self
-    }
-
-    /// What a card is about, `Folder ~/work/quay`, the label as it is and the value as code, which is
-    /// what it is: a path, a branch, a number.
-    #[must_use]
-    pub fn fact(self, fact: &Fact) -> Self {
-        let mut line = Rich::plain(fact.label.clone());
-        line.push(" ", None);
-        line.push(&fact.value, Some(Style::Code));
-        self.rich(&line)
-    }
-
-    /// An empty line between what stands before and what comes next.
-    #[must_use]
-    pub fn blank(mut self) -> Self {
-        self.gap = 2;
-        self
-    }
-
-    /// What was put together so far, before Telegram's rules.
-    pub fn text(&self) -> &Rich {
-        &self.rich
-    }
-
-    /// The messages it makes, see [`lay_out`].
-    pub fn finish(&self) -> Vec<Text> {
-        lay_out(&self.rich)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,27 +85,6 @@ mod tests {
         let mut all = lay_out(rich);
         assert_eq!(all.len(), 1, "{all:?}");
         all.remove(0)
-    }
-
-    #[test]
-    fn a_message_is_put_together_in_lines() {
-        let fact = |label: &str, value: &str| Fact { label: label.into(), value: value.into() };
-        let mut body = Rich::plain("Runs ");
-        body.push("cargo test", Some(Style::Code));
-        let composer = Composer::new()
-            .blank()
-            .line("PD-285", Some(Style::Bold))
-            .line("", None)
-            .rich(&body)
-            .blank()
-            .fact(&fact("Folder", "~/work/quay"))
-            .line("Until 09:28", None)
-            .blank();
-        let text = one(composer.text());
-        assert_eq!(text.text, "PD-285\nRuns cargo test\n\nFolder ~/work/quay\nUntil 09:28");
-        let kinds: Vec<_> = text.entities.iter().map(|entity| &entity.kind).collect();
-        assert_eq!(kinds, [&EntityKind::Bold, &EntityKind::Code, &EntityKind::Code]);
-        assert_eq!(composer.finish(), [text]);
     }
 
     #[test]

@@ -11,14 +11,16 @@ mod guard;
 mod incoming;
 mod links;
 
-pub use compose::{Composer, MESSAGE_UNITS, Text, lay_out};
+pub use compose::{MESSAGE_UNITS, Text, lay_out};
 pub use incoming::{Command, Words, command, words};
+
+use vigie_bridge_kit::measure::length;
+use vigie_core::bridge::TextUnit;
 
 /// How long Telegram takes `text` to be: in UTF-16 units, which is what its limits and offsets
 /// count.
 pub fn utf16_len(text: &str) -> usize {
-    // Of a character's bytes only the first is no continuation; those of four bytes are two units.
-    text.bytes().map(|b| usize::from(b & 0xC0 != 0x80) + usize::from(b >= 0xF0)).sum()
+    length(text, TextUnit::Utf16)
 }
 
 /// Telegram takes a text without any other character for empty, and refuses it. Source: `TDLib`,
@@ -50,25 +52,4 @@ fn is_blank(text: &str) -> bool {
                 | '\u{FFA0}'
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn length_is_counted_as_telegram_does() {
-        for (text, units) in [("", 0), ("ab", 2), ("é", 1), ("漢", 1), ("🟢", 2), ("👨‍👩‍👧", 8)]
-        {
-            assert_eq!(utf16_len(text), units, "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn it_counts_like_the_standard_library(text in "\\PC*") {
-            prop_assert_eq!(utf16_len(&text), text.encode_utf16().count());
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! Buttons: what stands on them, and in which rows.
 
-use vigie_core::bridge::{Button, Weight};
+use vigie_bridge_kit::{layout, measure::shortened};
+use vigie_core::bridge::{Button, TextUnit, Weight};
 
-use super::parcel::beginning;
 use crate::{
     api::{CallbackData, Key, KeyStyle, Keyboard},
     markup::utf16_len,
@@ -55,10 +55,7 @@ fn label(button: &Button) -> String {
     if label.is_empty() {
         return "(no words)".into(); // Telegram takes no button without a label
     }
-    if utf16_len(&label) <= LONGEST_LABEL {
-        return label;
-    }
-    format!("{}…", beginning(&label, LONGEST_LABEL - 1).trim_end())
+    shortened(&label, LONGEST_LABEL, TextUnit::Utf16)
 }
 
 fn is_blank(c: char) -> bool {
@@ -67,16 +64,7 @@ fn is_blank(c: char) -> bool {
 
 /// What the buttons say beyond their labels and `shown` does not say already.
 pub(super) fn details(buttons: &[Button], shown: &str) -> Vec<String> {
-    let mut lines = Vec::new();
-    for button in buttons {
-        let cut = label(button).ends_with('…') && !shown.contains(button.label.trim());
-        let detail = button.detail.as_deref().filter(|detail| !shown.contains(detail.trim()));
-        match detail {
-            Some(detail) => lines.push(format!("{}: {detail}", button.label)),
-            None if cut => lines.push(button.label.clone()),
-            None => {}
-        }
-    }
+    let mut lines = layout::details(buttons, shown, |button| !label(button).ends_with('…'));
     if let Some(more) = buttons.len().checked_sub(MOST).filter(|more| *more > 0) {
         lines.push(format!("{more} more have no button; write the answer."));
     }

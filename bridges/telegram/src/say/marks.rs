@@ -5,13 +5,7 @@ use vigie_core::{
     id::DeliveryId,
 };
 
-use super::{
-    Spot, doubt,
-    layout::{self, Written},
-    outcome,
-    parcel::Parcel,
-    posts,
-};
+use super::{Spot, doubt, layout, outcome, parcel::Parcel, posts};
 use crate::{
     TelegramBridge,
     api::{CallError, DeleteMessage, Reaction, Refusal, ReplyTo, SetMessageReaction, TgMessage},
@@ -109,8 +103,8 @@ impl Marking<'_> {
         words: &str,
         key: DeliveryId,
     ) -> Result<usize, SayError> {
-        let written = Written { text: layout::plain(words), keyboard: None, silent: true };
-        match posts::edit_text(self.bridge, self.spot, reply, written).await {
+        let text = layout::plain(words);
+        match posts::edit_text(self.bridge, self.spot, reply, text, None).await {
             Ok(said) => {
                 self.receipt.reply = Some((reply, words.to_owned()));
                 self.keep().await?;

@@ -7,7 +7,6 @@ mod marks;
 mod outcome;
 mod parcel;
 mod posts;
-mod sheet;
 mod topics;
 
 use vigie_core::{

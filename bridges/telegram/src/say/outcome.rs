@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 use tracing::error;
+use vigie_bridge_kit::database::DatabaseError;
 use vigie_core::bridge::SayError;
 
 use crate::{
     TelegramBridge,
     api::{CallError, LARGEST_UPLOAD, Refusal},
-    store::StoreError,
 };
 
 /// A call a moment too early makes the wait longer. Telegram counts in whole seconds, rounded up,
@@ -111,7 +111,7 @@ pub(super) fn unsent_file(bridge: &TelegramBridge, error: CallError) -> SayError
 
 /// Nothing was sent, since it could not be written down first.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
-pub(super) fn unwritten(error: StoreError) -> SayError {
+pub(super) fn unwritten(error: DatabaseError) -> SayError {
     error!(%error, "nothing is said to Telegram before it is written down");
     SayError::Later { after: AFTER_A_BAD_DISK }
 }

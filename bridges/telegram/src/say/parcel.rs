@@ -2,6 +2,8 @@
 
 use std::future::Future;
 use tracing::error;
+use vigie_bridge_kit::measure::beginning;
+use vigie_core::bridge::TextUnit;
 
 use super::Spot;
 use crate::{
@@ -122,25 +124,12 @@ pub(super) fn plainer<T>(first: &Result<T, CallError>, text: &str) -> Option<Str
     let text = if refusal == Refusal::EntitiesInvalid {
         text.to_owned()
     } else if refusal == Refusal::TooLong {
-        format!("{}{CUT}", beginning(text, SURELY_SHORT))
+        format!("{}{CUT}", beginning(text, SURELY_SHORT, TextUnit::Utf16))
     } else {
         return None;
     };
     error!(%error, units = utf16_len(text.as_str()), "Telegram refuses a text that should fit");
     Some(text)
-}
-
-/// The first `units` UTF-16 units of `text`, or one less where a character is cut.
-pub(super) fn beginning(text: &str, units: usize) -> &str {
-    let mut left = units;
-    let end = text.char_indices().find(|(_, c)| match left.checked_sub(c.len_utf16()) {
-        Some(rest) => {
-            left = rest;
-            false
-        }
-        None => true,
-    });
-    end.map_or(text, |(at, _)| &text[..at])
 }
 
 fn as_document(photo: &SendPhoto) -> SendDocument {

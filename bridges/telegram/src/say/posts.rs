@@ -1,6 +1,7 @@
 //! New messages, and messages that change.
 
 use std::path::Path;
+use vigie_bridge_kit::layout::{Contents, Enclosed, Laid, Written};
 use vigie_core::{
     bridge::{Media, Post, Said, SayError},
     id::{DeliveryId, MessageId},
@@ -8,16 +9,17 @@ use vigie_core::{
 
 use super::{
     Spot, doubt,
-    layout::{self, Contents, Enclosed, Laid, Written},
-    outcome,
+    keys::keyboard,
+    layout, outcome,
     parcel::{self, Parcel},
 };
 use crate::{
     TelegramBridge,
     api::{
-        Attachment, EditMessageText, LARGEST_PHOTO, LARGEST_UPLOAD, NoPreview, Refusal, ReplyTo,
-        SendDocument, SendPhoto, TgMessage,
+        Attachment, EditMessageText, Keyboard, LARGEST_PHOTO, LARGEST_UPLOAD, NoPreview, Refusal,
+        ReplyTo, SendDocument, SendPhoto, TgMessage,
     },
+    markup::Text,
 };
 
 pub(super) async fn post(
@@ -29,9 +31,9 @@ pub(super) async fn post(
 ) -> Result<Said, SayError> {
     // A number that is none is no reason to keep back the words.
     let reply = reply_to.and_then(|message| message.as_str().parse().ok()).map(ReplyTo);
-    let parcel = match layout::lay_out(post, layout::Where::of(spot), bridge.now()) {
-        Laid::Written(Written { text, keyboard, silent }) => {
-            Parcel::words(spot, text, keyboard, silent, reply)
+    let parcel = match layout::lay_out(post, spot, bridge.now()) {
+        Laid::Written(Written { sheet, buttons, silent }) => {
+            Parcel::words(spot, layout::message(&sheet), keyboard(&buttons), silent, reply)
         }
         Laid::Enclosed(enclosed) => parcel_of(spot, enclosed, reply).await?,
     };
@@ -45,6 +47,7 @@ async fn parcel_of(
     reply: Option<ReplyTo>,
 ) -> Result<Parcel, SayError> {
     let Enclosed { name, contents, media, caption, silent } = enclosed;
+    let caption = caption.map(|sheet| layout::caption(&sheet));
     let (caption, entities) = caption.map(|text| (text.text, text.entities)).unwrap_or_default();
     let bytes = match contents {
         Contents::Text(text) => text.into_bytes(),
@@ -116,8 +119,11 @@ pub(super) async fn edit(
     message: TgMessage,
     post: &Post,
 ) -> Result<Said, SayError> {
-    match layout::lay_out(post, layout::Where::of(spot), bridge.now()) {
-        Laid::Written(written) => edit_text(bridge, spot, message, written).await,
+    match layout::lay_out(post, spot, bridge.now()) {
+        Laid::Written(Written { sheet, buttons, .. }) => {
+            let text = layout::message(&sheet);
+            edit_text(bridge, spot, message, text, keyboard(&buttons)).await
+        }
         Laid::Enclosed(Enclosed { name, .. }) => Err(SayError::Never {
             reason: format!("{name} is a file, and a file is not changed once it is sent"),
         }),
@@ -129,15 +135,16 @@ pub(super) async fn edit_text(
     bridge: &TelegramBridge,
     spot: Spot,
     message: TgMessage,
-    written: Written,
+    text: Text,
+    keyboard: Option<Keyboard>,
 ) -> Result<Said, SayError> {
     let edit = EditMessageText {
         chat_id: spot.chat,
         message_id: message,
-        text: written.text.text,
-        entities: written.text.entities,
+        text: text.text,
+        entities: text.entities,
         link_preview_options: NoPreview,
-        reply_markup: written.keyboard,
+        reply_markup: keyboard,
     };
     let first = bridge.api.call(&edit).await;
     let again = parcel::plainer(&first, &edit.text).map(|text| {

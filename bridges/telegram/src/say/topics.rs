@@ -3,19 +3,19 @@
 use chrono::TimeDelta;
 use std::time::Duration;
 use tracing::info;
+use vigie_bridge_kit::measure::shortened;
 use vigie_core::{
-    bridge::{Said, SayError, SessionLook, ThreadState},
+    bridge::{Said, SayError, SessionLook, TextUnit, ThreadState},
     id::DeliveryId,
 };
 
-use super::{Spot, outcome, parcel::beginning};
+use super::{Spot, outcome};
 use crate::{
     TelegramBridge,
     api::{
         CallError, CloseForumTopic, CreateForumTopic, EditForumTopic, Method, Refusal,
         ReopenForumTopic, TgChat, TgMessage, TgThread,
     },
-    markup::utf16_len,
     store::{Begun, Openness, SeenTopic},
 };
 
@@ -203,10 +203,7 @@ fn name_of(state: &ThreadState) -> String {
     let mut words = title.split_whitespace().peekable();
     words.next_if_eq(&session); // a title that begins with the name says it once
     let name = words.fold(format!("{sign}{session}"), |name, word| name + " " + word);
-    if utf16_len(&name) <= LONGEST_NAME {
-        return name;
-    }
-    format!("{}…", beginning(&name, LONGEST_NAME - 1).trim_end())
+    shortened(&name, LONGEST_NAME, TextUnit::Utf16)
 }
 
 /// Telegram would drop it, and the name would never be the one that was asked for.
@@ -217,6 +214,7 @@ fn is_unseen(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::markup::utf16_len;
     use crate::{
         Options,
         api::{Api, Patience},

@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::collections::HashSet;
+use vigie_bridge_kit::database::DatabaseError;
 use vigie_core::{Timestamp, id::DeliveryId};
 
-use super::{Store, StoreError, heard::raise_newest, topics};
+use super::{Store, heard::raise_newest, topics};
 use crate::api::{TgChat, TgMessage, TgThread};
 
 /// A key comes again within minutes; a receipt changes within days. After that the rows say nothing
@@ -59,7 +60,7 @@ impl Store {
         key: DeliveryId,
         chat: TgChat,
         now: Timestamp,
-    ) -> Result<Begun, StoreError> {
+    ) -> Result<Begun, DatabaseError> {
         self.run(move |db| begin(db, &key.to_string(), chat, now)).await
     }
 
@@ -69,7 +70,7 @@ impl Store {
         key: DeliveryId,
         chat: TgChat,
         message: TgMessage,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), DatabaseError> {
         self.run(move |db| said(db, &key.to_string(), chat, message)).await
     }
 
@@ -80,18 +81,22 @@ impl Store {
         chat: TgChat,
         thread: TgThread,
         name: String,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), DatabaseError> {
         self.run(move |db| made(db, &key.to_string(), chat, thread, &name)).await
     }
 
     /// The key was surely not said: the next try is a first one.
-    pub(crate) async fn not_said(&self, key: DeliveryId) -> Result<(), StoreError> {
+    pub(crate) async fn not_said(&self, key: DeliveryId) -> Result<(), DatabaseError> {
         let forget = "delete from said where key = ?1 and message is null and thread is null";
         self.run(move |db| db.execute(forget, [key.to_string()]).map(drop)).await
     }
 
     /// The try that ended now left it in doubt.
-    pub(crate) async fn doubted(&self, key: DeliveryId, now: Timestamp) -> Result<(), StoreError> {
+    pub(crate) async fn doubted(
+        &self,
+        key: DeliveryId,
+        now: Timestamp,
+    ) -> Result<(), DatabaseError> {
         let tried = "update said set at = ?2 where key = ?1";
         self.run(move |db| {
             db.execute(tried, params![key.to_string(), now.timestamp_millis()]).map(drop)
@@ -106,7 +111,7 @@ impl Store {
         &self,
         chat: TgChat,
         before: TgMessage,
-    ) -> Result<HashSet<TgMessage>, StoreError> {
+    ) -> Result<HashSet<TgMessage>, DatabaseError> {
         self.run(move |db| {
             let shared = chat.0 > SUPERGROUPS;
             let mut rows = db.prepare_cached(
@@ -125,7 +130,7 @@ impl Store {
         &self,
         chat: TgChat,
         message: TgMessage,
-    ) -> Result<Receipt, StoreError> {
+    ) -> Result<Receipt, DatabaseError> {
         self.run(move |db| receipt(db, chat, message)).await
     }
 
@@ -135,7 +140,7 @@ impl Store {
         message: TgMessage,
         receipt: Receipt,
         now: Timestamp,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), DatabaseError> {
         self.run(move |db| keep_receipt(db, chat, message, &receipt, now)).await
     }
 
@@ -144,7 +149,7 @@ impl Store {
         &self,
         chat: TgChat,
         thread: TgThread,
-    ) -> Result<Option<SeenTopic>, StoreError> {
+    ) -> Result<Option<SeenTopic>, DatabaseError> {
         let topic = self.run(move |db| topics::topic(db, chat.0, thread.number())).await?;
         let openness = |closed| if closed { Openness::Closed } else { Openness::Open };
         Ok(topic.map(|(name, closed)| SeenTopic { name, openness: openness(closed) }))
@@ -156,7 +161,7 @@ impl Store {
         chat: TgChat,
         thread: TgThread,
         topic: SeenTopic,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), DatabaseError> {
         self.run(move |db| {
             topics::topic_named(db, chat.0, thread.number(), &topic.name)?;
             let closed = topic.openness == Openness::Closed;
@@ -171,7 +176,7 @@ impl Store {
         chat: TgChat,
         before: TgMessage,
         name: String,
-    ) -> Result<Option<TgThread>, StoreError> {
+    ) -> Result<Option<TgThread>, DatabaseError> {
         self.run(move |db| {
             let made = "select exists (select 1 from said where chat = ?1 and thread = ?2)";
             for thread in topics::topics_named(db, chat.0, &name, before.0)? {
@@ -282,7 +287,9 @@ fn keep_receipt(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::OWNER;
     use chrono::TimeDelta;
+    use vigie_bridge_kit::database::connect;
 
     const CHAT: TgChat = TgChat(-1_007);
 
@@ -292,7 +299,7 @@ mod tests {
 
     fn db() -> (tempfile::TempDir, Connection) {
         let folder = tempfile::tempdir().unwrap();
-        let db = super::super::open::open(&folder.path().join("telegram.db")).unwrap();
+        let db = connect(&folder.path().join("telegram.db"), OWNER).unwrap();
         (folder, db)
     }
 

@@ -9,7 +9,7 @@ use super::start::typed;
 use crate::{
     bridge::{Action, Button, Level, Mark, Post, Weight},
     command::Refusal,
-    decide::{Work, gates::Who, heard::Message, outbox::target_of, show},
+    decide::{Work, gates::Who, heard::Message, outbox::target_of, show, taps::Told},
     delivery::{Rank, Shown},
     id::{HeardId, HumanId, RunId},
     run::{Given, Origin, StartRun, Starter},
@@ -32,8 +32,6 @@ enum Next {
     Ask { at: usize, param: Param },
     Confirm,
 }
-
-const GONE: &str = "That start is no longer known here. Write /run and its name again.";
 
 impl Work<'_> {
     /// `/run` alone: what can be run.
@@ -244,19 +242,19 @@ impl Work<'_> {
     }
 
     /// A tap on one of the options; the words are for whoever tapped.
-    pub(in crate::decide) fn fill_in(&mut self, id: HeardId, at: usize, option: usize) -> String {
-        let Some(mut form) = self.state.runs.form(id).cloned() else { return GONE.into() };
+    pub(in crate::decide) fn fill_in(&mut self, id: HeardId, at: usize, option: usize) -> Told {
+        let Some(mut form) = self.state.runs.form(id).cloned() else { return gone() };
         let answered = match self.next_of(&form) {
             Next::Choose => {
-                let Some(name) = form.offered.get(option).cloned() else { return GONE.into() };
+                let Some(name) = form.offered.get(option).cloned() else { return gone() };
                 form.workflow.clone_from(&name);
                 form.offered.clear();
                 self.post_form(form, Some("chosen"));
-                return name;
+                return Told::Seen(name);
             }
             Next::Ask { at: open, param } if open == at => {
                 let Some(choice) = choices(&param).get(option).cloned() else {
-                    return GONE.into();
+                    return gone();
                 };
                 let answered = format!("{}: {}", param.name, worded(&choice));
                 form.given.insert(param.name.to_string(), Given::Json(choice));
@@ -264,16 +262,16 @@ impl Work<'_> {
                 answered
             }
             Next::Confirm => {
-                let Some(param) = self.params_of(&form).get(at) else { return GONE.into() };
+                let Some(param) = self.params_of(&form).get(at) else { return gone() };
                 let words = format!("Changing {}.", title_of(param));
                 form.changes = Some(param.name.to_string());
                 self.post_form(form, Some("being changed"));
-                return words;
+                return Told::Seen(words);
             }
-            Next::Ask { .. } => return "That was answered already.".into(),
+            Next::Ask { .. } => return Told::Unseen("That was answered already.".into()),
         };
         self.post_form(form, Some(&answered));
-        answered
+        Told::Seen(answered)
     }
 
     /// Words in reply to what a form asks. `false`: they are none.
@@ -337,12 +335,8 @@ impl Work<'_> {
         true
     }
 
-    pub(in crate::decide) fn start_form(
-        &mut self,
-        id: HeardId,
-        who: &Who,
-    ) -> Result<String, Refusal> {
-        let Some(form) = self.state.runs.form(id).cloned() else { return Ok(GONE.into()) };
+    pub(in crate::decide) fn start_form(&mut self, id: HeardId, who: &Who) -> Told {
+        let Some(form) = self.state.runs.form(id).cloned() else { return gone() };
         let start = StartRun {
             workflow: form.workflow.clone(),
             params: form.given.clone(),
@@ -350,10 +344,13 @@ impl Work<'_> {
             key: None,
         };
         let starter = Starter::Human { human: who.human.clone(), via: who.via.clone() };
-        let run = self.start_run(&start, starter, Some(form.place.clone()))?;
+        let run = match self.start_run(&start, starter, Some(form.place.clone())) {
+            Ok(run) => run,
+            Err(refusal) => return Told::Unseen(refusal.in_a_chat()),
+        };
         let words = self.words_of_start(run);
         self.close_form(id, &words);
-        Ok(words)
+        Told::Seen(words)
     }
 
     pub(super) fn words_of_start(&self, run: RunId) -> String {
@@ -367,12 +364,12 @@ impl Work<'_> {
         }
     }
 
-    pub(in crate::decide) fn drop_form(&mut self, id: HeardId) -> String {
+    pub(in crate::decide) fn drop_form(&mut self, id: HeardId) -> Told {
         if self.state.runs.form(id).is_none() {
-            return GONE.into();
+            return gone();
         }
         self.close_form(id, "Nothing was started.");
-        "Nothing was started.".into()
+        Told::Seen("Nothing was started.".into())
     }
 
     fn close_form(&mut self, id: HeardId, words: &str) {
@@ -398,6 +395,11 @@ impl Work<'_> {
         let by: &HumanId = &who.human;
         self.retry_run_by(run, None, by)
     }
+}
+
+fn gone() -> Told {
+    let words = "That start is no longer known here. Write /run and its name again.";
+    Told::Unseen(words.into())
 }
 
 /// A person's own come first, then those of projects, then what ships with Vigie.

@@ -64,12 +64,21 @@ impl Work<'_> {
         }
     }
 
-    /// Where it was started from, or in every chat that hears of sessions.
-    fn places_of(&self, row: &RunRow) -> Vec<Target> {
-        match &row.place {
-            Some(place) => vec![target_of(place)],
-            None => self.state.hearing().iter().map(show::main_of).collect(),
+    /// Where it was started from, or in every chat that hears of sessions; and how loud it is there.
+    /// What rings where nobody is heard any more goes everywhere.
+    fn places_of(&self, row: &RunRow, level: Level) -> Vec<(Target, Level)> {
+        let everywhere = || {
+            let all = self.state.hearing();
+            let all = all.iter().map(|chat| (show::main_of(chat), self.level_in(chat, level, None)));
+            all.collect::<Vec<_>>()
+        };
+        let Some(place) = &row.place else { return everywhere() };
+        let heard = self.state.is_fine(&(place.bridge.clone(), place.chat.clone()));
+        let mut all = vec![(target_of(place), level)];
+        if level == Level::Ring && !heard {
+            all.extend(everywhere().into_iter().filter(|(to, _)| *to != target_of(place)));
         }
+        all
     }
 
     /// The chat it was started in.
@@ -79,10 +88,11 @@ impl Work<'_> {
     }
 
     fn post_to_places(&mut self, row: &RunRow, post: &Post, rank: Rank) -> Vec<Shown> {
-        let posts = self.places_of(row).into_iter().map(|to| {
+        let posts = self.places_of(row, post.level).into_iter().map(|(to, level)| {
+            let post = Post { level, ..post.clone() };
             let draft = Draft {
                 to: to.clone(),
-                what: Outgoing::Post { post: post.clone(), reply_to: None },
+                what: Outgoing::Post { post, reply_to: None },
                 rank,
                 session: None,
                 newest: None,

@@ -509,3 +509,14 @@ fn two_topics_of_one_name_are_never_mixed_up_after_one_is_gone() {
     assert!(w.handed("PD-285").is_empty());
     assert_eq!(telegram("-100", None).chat, ChatId::new("-100"));
 }
+
+#[test]
+fn what_needs_the_desk_rings_in_every_chat() {
+    let mut w = private();
+    let words =
+        "@ines:example.org asks over Matrix to be verified. At the desk: vigie matrix verify.";
+    w.notes(Noted::NeedsDesk { words: words.into() });
+    w.wait(TimeDelta::minutes(1));
+    let shown = w.shown.iter().find(|shown| shown.text() == words).expect("it is said");
+    assert_eq!(shown.post.level, crate::bridge::Level::Ring);
+}

@@ -4,11 +4,22 @@ create table said (
     part    integer not null,  -- one delivery may be several events
     room    text not null,
     content text not null,     -- a digest of what was sent under the transaction id
-    at      integer not null,  -- when it was last tried, milliseconds since 1970
+    first   integer not null,  -- when it was first tried, milliseconds since 1970
+    at      integer not null,  -- when it was last tried
     event   text,
     primary key (key, part)
 ) strict;
 create index said_event on said (event) where event is not null;
+
+-- A message of ours that changes: how often it did, and what it shows now.
+create table edited (
+    room    text not null,
+    event   text not null,
+    at      integer not null,  -- when it last changed, milliseconds since 1970
+    content text not null,     -- a digest
+    times   integer not null,
+    primary key (room, event)
+) strict;
 
 -- Our reaction on a person's message, and the reply that says it in words.
 create table receipt (
@@ -24,10 +35,19 @@ create table receipt (
 
 -- What a reaction on a message of ours means: the buttons that Matrix does not have.
 create table legend (
-    room   text not null,
-    event  text not null,
-    emoji  text not null,      -- without variation selector and skin tone
-    action text not null,      -- of the port, as text
+    room     text not null,
+    event    text not null,
+    emoji    text not null,    -- without variation selector and skin tone
+    action   text not null,    -- of the port, as text
+    primary key (room, event, emoji)
+) strict;
+
+-- Our own reactions below a card, to tap on.
+create table quick (
+    room     text not null,
+    event    text not null,
+    emoji    text not null,
+    reaction text,             -- the event that put it there; null: under way
     primary key (room, event, emoji)
 ) strict;
 
@@ -38,4 +58,19 @@ create table poll (
     poll  text not null,
     ended integer not null default 0,
     primary key (room, card)
+) strict;
+
+-- A session's thread or room as it was last shown, and the newest event known in it.
+create table thread (
+    room  text not null,
+    root  text not null,       -- an event; of a session's room: the room itself
+    shown text not null,       -- a digest
+    last  text,
+    primary key (room, root)
+) strict;
+
+-- Rooms that we made, by the delivery that asked for them; that of the space is 'space'.
+create table made (
+    key  text primary key,
+    room text                  -- null: under way, or nobody knows
 ) strict;

@@ -1,16 +1,25 @@
 use super::*;
 use crate::{
-    api::{EntityKind, KeyStyle},
-    markup::{MESSAGE_UNITS, utf16_len},
+    api::{EntityKind, KeyStyle, TgChat, TgThread},
+    say::keys::keyboard,
 };
 use chrono::TimeDelta;
 use proptest::prelude::*;
 use std::fmt::Write as _;
+use vigie_bridge_kit::layout::{Enclosed, Written};
 use vigie_core::{
-    bridge::{Action, CardKind, Fact, Risk, Weight},
-    id::{GateCode, GateId, HumanId, SessionId},
-    text,
+    bridge::{
+        Action, Body, Button, Card, CardKind, CardState, Decided, Document, Fact, Level, Part,
+        Progress, Risk, Weight,
+    },
+    id::{GateCode, GateId, HumanId, SessionId, SessionName},
+    text::{self, Style},
 };
+
+fn spot(place: Where) -> Spot {
+    let thread = TgThread::new(7).filter(|_| place == Where::Thread);
+    Spot { chat: TgChat(1), thread }
+}
 
 fn at(minutes: i64) -> Timestamp {
     Timestamp::from_timestamp(1_796_029_680, 0).unwrap() + TimeDelta::minutes(minutes)
@@ -72,9 +81,11 @@ fn decided() -> Decided {
 
 /// The message as it looks, with its entities by name below it.
 fn shown(post: &Post, place: Where) -> String {
-    let Laid::Written(Written { text, keyboard, silent }) = lay_out(post, place, at(4)) else {
+    let Laid::Written(Written { sheet, buttons, silent }) = lay_out(post, spot(place), at(4))
+    else {
         panic!("{post:?} is a file")
     };
+    let (text, keyboard) = (message(&sheet), keyboard(&buttons));
     let mut out = format!("{}\n--\n", text.text);
     out.push_str(if silent { "silent" } else { "rings" });
     let units: Vec<u16> = text.text.encode_utf16().collect();
@@ -119,7 +130,7 @@ fn a_risky_command_is_shown_whole_and_its_code_can_be_copied() {
     code: approve K7Q2
     [Deny]
     ");
-    assert_eq!(shown(&post, Where::Topic), shown(&post, Where::Main));
+    assert_eq!(shown(&post, Where::Thread), shown(&post, Where::Main));
 }
 
 #[test]
@@ -176,7 +187,7 @@ fn an_edit_shows_its_diff() {
         ],
         ..permission()
     };
-    insta::assert_snapshot!(shown(&theirs(Body::Card(card)), Where::Topic), @r"
+    insta::assert_snapshot!(shown(&theirs(Body::Card(card)), Where::Thread), @r"
     PD-287 asks to edit src/main.rs
     --- src/main.rs
     +++ src/main.rs
@@ -261,7 +272,7 @@ fn an_answer_has_its_session_and_its_number_in_front() {
     code: src/lib.rs
     code: main.rs
     ");
-    let topic = shown(&theirs(body), Where::Topic);
+    let topic = shown(&theirs(body), Where::Thread);
     insta::assert_snapshot!(topic.lines().next().unwrap(), @"(2/3)");
 }
 
@@ -273,7 +284,7 @@ fn vigies_own_words_are_told_from_an_agents() {
     --
     silent
     ");
-    insta::assert_snapshot!(shown(&own, Where::Topic), @r"
+    insta::assert_snapshot!(shown(&own, Where::Thread), @r"
     Vigie
     PD-287 was stopped.
     --
@@ -284,12 +295,12 @@ fn vigies_own_words_are_told_from_an_agents() {
         ["**Vigie**\nPD-290 may deploy.", "vigie:\n\nyes", "V\u{200B}igie", "V\u{456}gie\nyes"]
     {
         let text = text::markdown(posing);
-        let shown = shown(&theirs(words(text)), Where::Topic);
+        let shown = shown(&theirs(words(text)), Where::Thread);
         assert!(shown.starts_with("PD-287\n"), "{shown}");
     }
     let honest =
         theirs(words(Rich::plain("Vigie is what the daemon of this repository is called.")));
-    assert!(shown(&honest, Where::Topic).starts_with("Vigie is what"));
+    assert!(shown(&honest, Where::Thread).starts_with("Vigie is what"));
 }
 
 #[test]
@@ -324,7 +335,7 @@ fn progress_tells_what_and_how_long() {
     silent
     bold: PD-287
     ");
-    let topic = shown(&theirs(Body::Progress(progress)), Where::Topic);
+    let topic = shown(&theirs(Body::Progress(progress)), Where::Thread);
     insta::assert_snapshot!(topic.lines().next().unwrap(), @"done, 1 h 05");
 }
 
@@ -335,12 +346,13 @@ fn a_file_says_whose_it_is() {
         text: "all".into(),
         about: "212 lines, 8.1 kB".into(),
     };
-    let caption = |place| match lay_out(&theirs(Body::Document(document.clone())), place, at(0)) {
-        Laid::Enclosed(enclosed) => enclosed.caption.unwrap().text,
+    let post = theirs(Body::Document(document));
+    let caption = |place| match lay_out(&post, spot(place), at(0)) {
+        Laid::Enclosed(enclosed) => caption(&enclosed.caption.unwrap()).text,
         Laid::Written(_) => panic!("it is no file"),
     };
     assert_eq!(caption(Where::Main), "PD-287\n212 lines, 8.1 kB");
-    assert_eq!(caption(Where::Topic), "212 lines, 8.1 kB");
+    assert_eq!(caption(Where::Thread), "212 lines, 8.1 kB");
 }
 
 #[test]
@@ -349,10 +361,11 @@ fn what_does_not_fit_is_cut_and_said() {
     let mut card = permission();
     card.content = Rich::plain(plan);
     card.facts = vec![Fact { label: "The agent says".into(), value: "because ".repeat(90) }];
-    let Laid::Written(written) = lay_out(&theirs(Body::Card(card)), Where::Main, at(0)) else {
+    let post = theirs(Body::Card(card));
+    let Laid::Written(written) = lay_out(&post, spot(Where::Main), at(0)) else {
         panic!("it is no file")
     };
-    let text = written.text.text;
+    let text = message(&written.sheet).text;
     assert!(text.contains("\n… (cut; the document above has all)\n"), "{text}");
     assert!(text.contains("because because…\nUntil 10:28 UTC"), "{text}");
     assert!(text.ends_with("\nTo allow it, write: approve K7Q2"), "{text}");
@@ -472,15 +485,16 @@ proptest! {
     #[test]
     fn whatever_is_said_telegram_takes_it(body in any_body(), from: bool, topic: bool) {
         let from = from.then(session);
-        let place = if topic { Where::Topic } else { Where::Main };
+        let place = if topic { Where::Thread } else { Where::Main };
         let post = Post { from, level: Level::Note, body };
-        match lay_out(&post, place, at(0)) {
+        match lay_out(&post, spot(place), at(0)) {
             Laid::Enclosed(Enclosed { caption, .. }) => {
-                if let Some(caption) = caption {
-                    check(&caption, CAPTION_UNITS)?;
+                if let Some(sheet) = caption {
+                    check(&super::caption(&sheet), CAPTION_UNITS)?;
                 }
             }
-            Laid::Written(Written { text, keyboard, .. }) => {
+            Laid::Written(Written { sheet, buttons, .. }) => {
+                let (text, keyboard) = (message(&sheet), keyboard(&buttons));
                 check(&text, MESSAGE_UNITS)?;
                 for key in keyboard.unwrap_or_default().inline_keyboard.iter().flatten() {
                     prop_assert!(!key.text.trim().is_empty() && utf16_len(&key.text) <= 40);

@@ -1,12 +1,13 @@
 use super::*;
-use crate::store::open;
+use crate::store::OWNER;
+use vigie_bridge_kit::database::connect;
 
 const BOT: BotId = 42;
 const DAY_MS: i64 = 24 * 3_600_000;
 
 fn db() -> (tempfile::TempDir, Connection) {
     let folder = tempfile::tempdir().unwrap();
-    let db = open::open(&folder.path().join("telegram.db")).unwrap();
+    let db = connect(&folder.path().join("telegram.db"), OWNER).unwrap();
     (folder, db)
 }
 

@@ -20,9 +20,9 @@ use crate::{
     },
     answer::Words,
     bridge::{
-        Action, Attached, Body, Budget, Button, Card, CardState, Files, Got, Heard, HeardKind,
+        Action, Attached, Attention, Body, Budget, Button, Card, CardState, Cards, Files, Got, Heard, HeardKind,
         Level, Limits, Mark, Noted, Over, Place, Post, Repeats, Room, Said, Say, SayError,
-        TextOrigin, TextUnit,
+        Taps, TextOrigin, TextUnit,
     },
     caller::{
         AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, AgentStart, Bounds, Host,
@@ -159,10 +159,25 @@ fn rules() -> Rules {
     }
 }
 
-/// The phone takes everything at once; Telegram has a budget and shows repeats.
+/// The phone takes everything at once; Telegram has a budget for each chat and shows repeats, Matrix one
+/// for all its chats.
 fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
     let text = Limits::of_text(TextUnit::Utf16, 4096, 100, 3);
-    let on_phone = Limits { repeats: Repeats::DroppedByService, ..text };
+    let on_phone = Limits {
+        repeats: Repeats::DroppedByService,
+        attention: Attention::WhileOpen,
+        ..text
+    };
+    let matrix = Limits {
+        repeats: Repeats::DroppedByService,
+        files: Files::Taken,
+        taps: Taps::Unanswered,
+        cards: Cards::Last,
+        budget: Some(Budget { calls: 10, window: Duration::from_secs(10), over: Over::Service }),
+        progress_every: Duration::from_secs(20),
+        thread_after: Duration::from_secs(20),
+        ..text
+    };
     let telegram = |room: Room| Limits {
         budget: Some(if room.is_direct() {
             Budget { calls: 5, window: Duration::from_secs(5), over: Over::Chat }
@@ -179,6 +194,7 @@ fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
     };
     let mut all = HashMap::from(rooms(phone, &|_| on_phone));
     all.extend(rooms(&BridgeName::new("telegram"), &telegram));
+    all.extend(rooms(&BridgeName::new("matrix"), &|_| matrix));
     all
 }
 
@@ -372,6 +388,7 @@ impl World {
             Row::Thread(t) => format!("thread {} {} {}", t.session, t.bridge, t.chat),
             Row::Focus(f) => format!("focus {:?} {}", f.place, f.human),
             Row::Chat(c) => format!("chat {} {}", c.bridge, c.chat),
+            Row::LastHeard(l) => format!("last heard {} {} {}", l.human, l.bridge, l.chat),
             Row::Identity(i) => format!("identity {} {}", i.bridge, i.from),
             Row::Mail(m) => format!("mail {:020}", m.number),
             Row::Ticket(t) => format!("ticket {}", t.id),
@@ -451,8 +468,7 @@ impl World {
     /// The daemon dies and starts again on what is written.
     pub(super) fn crash(&mut self) {
         self.starts += 1;
-        let telegram = BridgeName::new("telegram");
-        let spent = self.calls.iter().map(|(at, chat)| (telegram.clone(), chat.clone(), *at));
+        let spent = self.calls.iter().map(|(at, chat)| (service_of(chat), chat.clone(), *at));
         let (messages, spent) = (self.sent.clone(), spent.collect());
         let mut found = Found { messages, spent, ..Found::default() };
         for row in self.rows.values() {
@@ -480,6 +496,7 @@ impl World {
                 | Row::Focus(_)
                 | Row::Chat(_)
                 | Row::Identity(_)
+                | Row::LastHeard(_)
                 | Row::Slot(_)
                 | Row::Journal(_) => {}
                 Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) => continue,
@@ -625,6 +642,11 @@ impl World {
         };
         self.rows.values().filter_map(mail).collect()
     }
+}
+
+/// Room ids of Matrix begin with an exclamation mark.
+fn service_of(chat: &ChatId) -> BridgeName {
+    BridgeName::new(if chat.as_str().starts_with('!') { "matrix" } else { "telegram" })
 }
 
 fn said(message: MessageId) -> Said {

@@ -6,13 +6,13 @@ const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(30);
 
 /// Twice as long after every failure in a row, of which there were `failures` before this one.
-pub(super) fn after(failures: u32) -> Duration {
+pub fn after(failures: u32) -> Duration {
     FIRST.saturating_mul(1 << failures.min(5)).min(LONGEST)
 }
 
 /// Between three quarters and five quarters of `wait`, so that two who fail together do not stay
 /// together. The same `seed` always gives the same.
-pub(super) fn spread(wait: Duration, seed: u64) -> Duration {
+pub fn spread(wait: Duration, seed: u64) -> Duration {
     // SplitMix64, by Steele, Lea and Flood: enough to scatter, and a plain function.
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

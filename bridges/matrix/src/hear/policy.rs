@@ -1,0 +1,148 @@
+//! What is done with words that came less safely than they could: taken, or refused, and then the
+//! person is told what to do.
+
+use chrono::TimeDelta;
+
+use crate::{
+    bridge::{Policy, Rule},
+    store::heard::{Hindrance, Trust},
+};
+
+/// How often somebody is told the same about the same: who writes ten messages at once needs one
+/// answer.
+pub(super) const AGAIN: TimeDelta = TimeDelta::days(1);
+
+/// Why something is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It came from a device that its owner has not signed.
+    Unsigned,
+    /// It came from somebody who was compared and is another one since.
+    Changed,
+    /// It came without encryption in a room that is encrypted.
+    Bare,
+    /// It came from a room without encryption.
+    PlainRoom,
+}
+
+/// Whether words that came like this are taken.
+pub(super) fn judge(trust: Trust, policy: Policy) -> Result<(), Refusal> {
+    let unless = |rule: Rule, refusal: Refusal| match rule {
+        Rule::Refuse => Err(refusal),
+        Rule::Accept => Ok(()),
+    };
+    match trust {
+        Trust::Signed | Trust::Sealed | Trust::Gap => Ok(()),
+        Trust::Unsigned => unless(policy.unsigned_devices, Refusal::Unsigned),
+        Trust::Changed => Err(Refusal::Changed),
+        Trust::Bare => unless(policy.unencrypted, Refusal::Bare),
+        Trust::Plain => unless(policy.plain_rooms, Refusal::PlainRoom),
+    }
+}
+
+impl Refusal {
+    /// Under what it is remembered that somebody was told: for a device, once for each.
+    pub(super) fn about(self, device: Option<&str>) -> String {
+        match self {
+            Self::Unsigned => format!("unsigned {}", device.unwrap_or_default()),
+            Self::Changed => "changed".into(),
+            Self::Bare => "bare".into(),
+            Self::PlainRoom => "plain room".into(),
+        }
+    }
+
+    pub(super) fn words(self, device: Option<&str>) -> String {
+        match self {
+            Self::Unsigned => unsigned(device),
+            Self::Changed => CHANGED.into(),
+            Self::Bare => "it came without encryption although this room is encrypted, so anybody on the way could have written it. Send it again with an app that encrypts; or let such messages in with `unencrypted = \"accept\"` under [matrix] in Vigie's configuration".into(),
+            Self::PlainRoom => "this room is not encrypted. Switch encryption on in the room's settings, or write in another room; or let such rooms in with `plain_rooms = \"accept\"` under [matrix] in Vigie's configuration".into(),
+        }
+    }
+}
+
+const CHANGED: &str = "whoever wrote it is not who was verified here before: the account's identity was replaced, by its owner or by somebody else. At the desk, run `vigie matrix verify` and compare the emoji again";
+
+fn unsigned(device: Option<&str>) -> String {
+    let device = device.map(|id| format!(" ({id})")).unwrap_or_default();
+    format!(
+        "it came from a session of yours{device} that you have not verified, so Vigie cannot know that it is yours. In that app, open Settings, then Sessions or Encryption, verify this session with another one or with your recovery key, and send it again; or let such sessions in with `unsigned_devices = \"accept\"` under [matrix] in Vigie's configuration"
+    )
+}
+
+impl Hindrance {
+    /// Whether a key may still come.
+    pub(super) fn may_pass(self) -> bool {
+        match self {
+            Self::NoKey | Self::Withheld => true,
+            Self::Unsigned | Self::Backup | Self::Changed | Self::Broken => false,
+        }
+    }
+
+    /// Under what it is remembered that somebody was told, where it is told once in a while; `None`
+    /// where each message is worth it.
+    pub(super) fn about(self, device: Option<&str>) -> Option<String> {
+        match self {
+            Self::Unsigned => Some(Refusal::Unsigned.about(device)),
+            Self::Changed => Some(Refusal::Changed.about(device)),
+            Self::NoKey | Self::Withheld | Self::Backup | Self::Broken => None,
+        }
+    }
+
+    /// Said when it has not opened after a few seconds.
+    pub(super) fn words(self, device: Option<&str>) -> String {
+        match self {
+            Self::NoKey => "Vigie cannot read your last message yet; it asks for the key, and takes the message when the key comes".into(),
+            Self::Withheld => "Vigie cannot read your last message: your app keeps its key from Vigie. In your app, look for a setting such as \"never send encrypted messages to unverified sessions\" and switch it off, or verify Vigie (`vigie matrix verify` at the desk); then send it again".into(),
+            Self::Unsigned => unsigned(device),
+            Self::Backup => "the key to your message came only out of the backup, which does not tell who made it. Send it again".into(),
+            Self::Changed => CHANGED.into(),
+            Self::Broken => "your message came damaged. Send it again; if that happens again, start your app anew".into(),
+        }
+    }
+
+    /// Said when minutes later it still is not open.
+    pub(super) fn last_words(self) -> &'static str {
+        "Vigie still cannot read that message: its key did not come. Open the app that you wrote it with and leave it open for a moment; if your app shows this session or Vigie as not verified, verify it there (Settings, Sessions or Encryption); or just send the message again"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(rule: Rule) -> Policy {
+        Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule }
+    }
+
+    #[test]
+    fn what_is_less_than_safe_is_refused_unless_somebody_wants_it() {
+        for (trust, refusal) in [
+            (Trust::Signed, None),
+            (Trust::Unsigned, Some(Refusal::Unsigned)),
+            (Trust::Bare, Some(Refusal::Bare)),
+            (Trust::Plain, Some(Refusal::PlainRoom)),
+        ] {
+            assert_eq!(judge(trust, all(Rule::Refuse)).err(), refusal, "{trust:?}");
+            assert_eq!(judge(trust, all(Rule::Accept)), Ok(()), "{trust:?}");
+        }
+        assert_eq!(judge(Trust::Changed, all(Rule::Accept)), Err(Refusal::Changed));
+    }
+
+    #[test]
+    fn every_refusal_says_what_to_do() {
+        for (words, mend) in [
+            (Refusal::Unsigned.words(Some("PHONE")), "(PHONE)"),
+            (Refusal::Unsigned.words(None), "verify this session"),
+            (Refusal::Changed.words(None), "vigie matrix verify"),
+            (Refusal::Bare.words(None), "Send it again with an app that encrypts"),
+            (Refusal::PlainRoom.words(None), "Switch encryption on"),
+            (Hindrance::NoKey.words(None), "it asks for the key"),
+            (Hindrance::Withheld.words(None), "switch it off"),
+            (Hindrance::Backup.words(None), "Send it again"),
+            (Hindrance::Broken.words(None), "Send it again"),
+        ] {
+            assert!(words.contains(mend), "{words}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Rooms: what each of them is, and what the daemon is told of them.
+
+use futures_util::future;
+use matrix_sdk::{
+    Client, EncryptionState, Room as MatrixRoom, RoomMemberships, RoomState,
+    ruma::{RoomId, events::room::create::RoomCreateEventContent},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::{collections::HashSet, time::Duration};
+use tracing::{debug, warn};
+use vigie_core::{
+    bridge::{Noted, Room},
+    id::{ChatId, ThreadId},
+};
+
+use super::{Hearing, hand::person, invites::Ways, sync::Missed, welcome};
+use crate::{
+    bridge::{Layout, Rule},
+    store::{
+        heard,
+        rooms::{self, Kind, KnownRoom, Standing},
+    },
+};
+
+/// Whatever happens, rooms are looked at again after this long.
+const LOOK_AGAIN: Duration = Duration::from_mins(1);
+
+/// Under what it is remembered that a person was met in a room.
+const MET: &str = "met";
+
+/// What is written into rooms of our own making when they are made, so that they are known again
+/// whatever happened to us meanwhile. Nobody can change it later.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Marker {
+    /// What it was made as.
+    pub(crate) kind: String,
+    /// The chat that it belongs to, or the person that it is for.
+    pub(crate) of: String,
+}
+
+impl Marker {
+    /// Where it stands in a room's creation.
+    pub(crate) const KEY: &str = "vigie.room";
+    pub(crate) const WELCOME: &str = "welcome";
+    pub(crate) const SESSION: &str = "session";
+    pub(crate) const SPACE: &str = "space";
+
+    /// That of a room's creation.
+    pub(crate) fn of(creation: &Value) -> Option<Self> {
+        serde_json::from_value(creation.get(Self::KEY)?.clone()).ok()
+    }
+}
+
+/// What sort of chat a room is, by how many are in it or asked to be.
+pub(super) fn sort(client: &Client, layout: Layout, chat: &RoomId) -> Room {
+    let count = client.get_room(chat).map_or(0, |room| room.active_members_count());
+    match (count > 2, layout) {
+        (false, Layout::Direct) => Room::Direct,
+        (false, Layout::Threads | Layout::Space) => Room::DirectThreads,
+        (true, Layout::Direct) => Room::Group,
+        (true, Layout::Threads | Layout::Space) => Room::Forum,
+    }
+}
+
+/// Whether messages of the room are encrypted; the homeserver is asked where that is not known yet.
+pub(super) async fn is_encrypted(room: &MatrixRoom) -> Result<bool, Missed> {
+    match room.encryption_state() {
+        EncryptionState::Encrypted => Ok(true),
+        EncryptionState::NotEncrypted => Ok(false),
+        EncryptionState::Unknown if room.state() == RoomState::Joined => {
+            Ok(Box::pin(room.latest_encryption_state()).await?.is_encrypted())
+        }
+        EncryptionState::Unknown => Ok(false),
+    }
+}
+
+/// What a room is that was not seen before, and the chat it belongs to.
+pub(super) async fn kind(room: &MatrixRoom) -> Result<(Kind, String), Missed> {
+    let own = room.room_id().to_string();
+    if room.is_space() {
+        return Ok((Kind::Space, own));
+    }
+    let created = room.get_state_event_static::<RoomCreateEventContent>().await?;
+    let creation = created.and_then(|raw| {
+        use matrix_sdk::deserialized_responses::RawSyncOrStrippedState::{Stripped, Sync};
+        let json = match &raw {
+            Sync(raw) => raw.json(),
+            Stripped(raw) => raw.json(),
+        };
+        serde_json::from_str::<Value>(json.get()).ok()
+    });
+    let ours = creation.filter(|creation| {
+        creation.get("sender").and_then(Value::as_str) == Some(room.own_user_id().as_str())
+    });
+    let marker = ours.and_then(|creation| Marker::of(creation.get("content")?));
+    Ok(match marker {
+        Some(Marker { kind, of }) if kind == Marker::SESSION => (Kind::Session, of),
+        Some(_) | None => (Kind::Chat, own),
+    })
+}
+
+/// Tells the daemon of rooms, and goes into them and out of them, for ever.
+pub(super) async fn keep_up(hearing: Hearing<'_>) {
+    future::join(introduce(hearing), go(hearing)).await;
+}
+
+async fn introduce(hearing: Hearing<'_>) {
+    let mut met = HashSet::new();
+    loop {
+        for known in hearing.written(|db| rooms::all(db)).await {
+            one(hearing, &known, &mut met).await;
+        }
+        hearing.wake.desk.notify_one();
+        tokio::select! {
+            () = hearing.wake.rooms.notified() => {}
+            () = tokio::time::sleep(LOOK_AGAIN) => {}
+        }
+    }
+}
+
+/// What only works where the homeserver answers, which may take its time.
+async fn go(hearing: Hearing<'_>) {
+    let mut ways = Ways::default();
+    let mut wait = LOOK_AGAIN;
+    loop {
+        // Before the first sync nobody knows who is where.
+        tokio::select! {
+            () = hearing.wake.ways.notified() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+        let due = ways.pass(hearing).await;
+        let welcomed = Box::pin(welcome::everybody(hearing)).await;
+        wait = due.into_iter().chain(welcomed).min().unwrap_or(LOOK_AGAIN).min(LOOK_AGAIN);
+    }
+}
+
+async fn one(hearing: Hearing<'_>, known: &KnownRoom, met: &mut HashSet<String>) {
+    let room = RoomId::parse(&known.room).ok().and_then(|id| hearing.client.get_room(&id));
+    let joined = room.as_ref().is_some_and(|room| room.state() == RoomState::Joined);
+    match (known.kind, known.standing, joined) {
+        (_, Standing::Moved, _) | (Kind::Space, Standing::Open, _) => {
+            if !known.introduced {
+                hearing.stands(known, known.standing).await;
+            }
+        }
+        (Kind::Space, Standing::Left, _) | (_, Standing::Left, false) => {}
+        (Kind::Session, Standing::Open, false) => {
+            let (chat, thread) = (ChatId::new(&known.chat), ThreadId::new(&known.room));
+            hearing.handing.noted(&Noted::ThreadGone { chat, thread }).await;
+            hearing.stands(known, Standing::Left).await;
+        }
+        (Kind::Session, Standing::Open | Standing::Left, true) => {
+            if !known.introduced || known.standing == Standing::Left {
+                hearing.stands(known, Standing::Open).await;
+            }
+        }
+        (Kind::Chat, Standing::Open, false) => {
+            let chat = ChatId::new(&known.room);
+            let reason = OUT.to_owned();
+            hearing.handing.noted(&Noted::Shut { chat, reason }).await;
+            hearing.stands(known, Standing::Left).await;
+        }
+        (Kind::Chat, Standing::Open | Standing::Left, true) => {
+            if let Some(room) = &room {
+                chat(hearing, known, room, met).await;
+            }
+        }
+    }
+}
+
+const OUT: &str = "Vigie is not in that room any more: it was taken out, or the room is closed. Invite it again to go on there";
+
+/// A chat that we are in.
+async fn chat(
+    hearing: Hearing<'_>,
+    known: &KnownRoom,
+    room: &MatrixRoom,
+    met: &mut HashSet<String>,
+) {
+    if let Some(to) = successor(hearing, room) {
+        let (from, to_id) = (ChatId::new(&known.room), ChatId::new(to.as_str()));
+        hearing.handing.noted(&Noted::Moved { from, to: to_id }).await;
+        let (from, to) = (known.room.clone(), to.to_string());
+        hearing.written(move |db| rooms::moved(db, &from, &to)).await;
+        return;
+    }
+    let is_new = !known.introduced || known.standing == Standing::Left;
+    if is_new && replaces_a_chat(hearing, room).await {
+        return; // it is introduced as what it replaces
+    }
+    let refused = !known.encrypted && hearing.bridge.policy.plain_rooms == Rule::Refuse;
+    if refused {
+        // Nobody is heard there; they are told when they write.
+        if !known.introduced {
+            hearing.stands(known, Standing::Open).await;
+        }
+        return;
+    }
+    let sort = sort(hearing.client, hearing.bridge.layout, room.room_id());
+    if is_new {
+        let chat = ChatId::new(&known.room);
+        hearing.handing.noted(&Noted::Open { chat, room: sort }).await;
+    }
+    meet(hearing, known, room, sort, met).await;
+    if is_new {
+        hearing.stands(known, Standing::Open).await;
+    }
+}
+
+/// The room that replaces this one, where both say so and we are in it.
+fn successor(hearing: Hearing<'_>, room: &MatrixRoom) -> Option<matrix_sdk::ruma::OwnedRoomId> {
+    let to = room.successor_room()?.room_id;
+    let next = hearing.client.get_room(&to).filter(|next| next.state() == RoomState::Joined)?;
+    points_back(&next, room.room_id()).then_some(to)
+}
+
+pub(super) fn points_back(next: &MatrixRoom, before: &RoomId) -> bool {
+    next.predecessor_room().is_some_and(|predecessor| predecessor.room_id == before)
+}
+
+/// Whether the room replaces a chat of ours, which will be told when that one is looked at.
+async fn replaces_a_chat(hearing: Hearing<'_>, room: &MatrixRoom) -> bool {
+    let Some(before) = room.predecessor_room() else { return false };
+    let old = before.room_id.to_string();
+    let known = hearing.written(move |db| rooms::one(db, &old)).await;
+    let open = known.is_some_and(|it| it.kind == Kind::Chat && it.standing == Standing::Open);
+    let old = hearing.client.get_room(&before.room_id);
+    open && old.and_then(|old| successor(hearing, &old)).is_some_and(|to| to == room.room_id())
+}
+
+/// Tells of the one person who is alone with us there, once.
+async fn meet(
+    hearing: Hearing<'_>,
+    known: &KnownRoom,
+    room: &MatrixRoom,
+    sort: Room,
+    met: &mut HashSet<String>,
+) {
+    if !sort.is_direct() || met.contains(&known.room) || room.joined_members_count() < 2 {
+        return;
+    }
+    let members = match Box::pin(room.members(RoomMemberships::JOIN)).await {
+        Ok(members) => members,
+        Err(error) => return warn!(%error, room = known.room, "its members are not known yet"),
+    };
+    let mut others = members.iter().map(|member| member.user_id());
+    let Some(other) = others.find(|user| *user != room.own_user_id()) else { return };
+    let from = person(other.as_str());
+    if !hearing.admits(&from).await {
+        return;
+    }
+    let key = (known.room.clone(), from.clone());
+    let told = {
+        let (room, from) = key.clone();
+        hearing.written(move |db| heard::told(db, &room, &from, MET)).await
+    };
+    if told.is_none() {
+        let chat = ChatId::new(&known.room);
+        hearing.handing.noted(&Noted::Met { chat, room: sort, from }).await;
+        let now = hearing.bridge.now().timestamp_millis();
+        hearing.written(move |db| heard::tell(db, &key.0, &key.1, MET, now)).await;
+    }
+    met.insert(known.room.clone());
+}
+
+impl Hearing<'_> {
+    pub(super) async fn stands(self, known: &KnownRoom, standing: Standing) {
+        debug!(room = known.room, ?standing, "a room");
+        let room = known.room.clone();
+        self.written(move |db| rooms::stands(db, &room, standing)).await;
+    }
+}

@@ -1,0 +1,139 @@
+//! What came sealed is tried again when its key comes, for as long as it is kept. The key itself is
+//! asked for by matrix-sdk: in the backup, and of the sender's devices.
+
+use chrono::TimeDelta;
+use futures_util::{Stream, StreamExt as _};
+use matrix_sdk::ruma::{EventId, RoomId};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+use tracing::{debug, warn};
+
+use super::{Hearing, event::Event, gather, rooms, sync::Missed};
+use crate::store::heard::{self, Hindrance, Opened, Trust, Waiting};
+
+/// How many are looked after; who has more has another trouble.
+const MOST: usize = 500;
+
+/// Who has signed a device is asked for when its first message is there: a moment later it is known.
+const SIGNATURES: TimeDelta = TimeDelta::seconds(10);
+const LOOK_SOON: Duration = Duration::from_secs(1);
+
+/// How often to look otherwise.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// After that the person hears once more that it cannot be read.
+const STILL: TimeDelta = TimeDelta::minutes(5);
+
+/// Sessions whose keys came, with their rooms; `None`: some came that were not seen.
+type Keys = Option<HashSet<(String, String)>>;
+
+/// Opens late what came sealed, for ever.
+pub(super) async fn open_late(hearing: Hearing<'_>) {
+    let mut keys = std::pin::pin!(keys_of(hearing));
+    let mut tried: HashMap<i64, Trial> = HashMap::new();
+    loop {
+        let rows = hearing.written(|db| heard::sealed(db, MOST)).await;
+        tried.retain(|id, _| rows.iter().any(|row| row.id == *id));
+        let mut soon = false;
+        for row in &rows {
+            let trial = tried.entry(row.id).or_default();
+            soon |= one(hearing, row, trial).await;
+        }
+        tokio::select! {
+            came = keys.next() => for row in &rows {
+                let is_for = came.as_ref().is_none_or(|keys| has_come(keys.as_ref(), row));
+                if is_for && let Some(trial) = tried.get_mut(&row.id) {
+                    trial.due = true;
+                }
+            },
+            () = hearing.wake.sealed.notified() => {}
+            () = tokio::time::sleep(if soon { LOOK_SOON } else { LOOK }) => {}
+        }
+    }
+}
+
+/// Whether a row is to be tried; a new one is.
+struct Trial {
+    due: bool,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self { due: true }
+    }
+}
+
+fn has_come(keys: Option<&HashSet<(String, String)>>, row: &Waiting) -> bool {
+    let Some(keys) = keys else { return true };
+    let Some(megolm) = &row.opened.megolm else { return false };
+    keys.contains(&(row.room.clone(), megolm.clone()))
+}
+
+fn keys_of(hearing: Hearing<'_>) -> impl Stream<Item = Keys> {
+    let stream = async move { hearing.client.encryption().room_keys_received_stream().await };
+    futures_util::stream::once(stream)
+        .filter_map(|stream| async { stream })
+        .flatten()
+        .map(|came| {
+            let keys = came.ok()?.into_iter().map(|key| (key.room_id.to_string(), key.session_id));
+            Some(keys.collect())
+        })
+        .chain(futures_util::stream::pending())
+}
+
+/// Tries one row if it is time to; says whether it is to be looked at again soon.
+async fn one(hearing: Hearing<'_>, row: &Waiting, trial: &mut Trial) -> bool {
+    let age = hearing.bridge.now().timestamp_millis() - row.received;
+    let unsigned = matches!(row.opened.hindrance, Some(Hindrance::Unsigned));
+    let young = row.told == 0 && age < SIGNATURES.num_milliseconds();
+    if trial.due || (unsigned && young) {
+        match Box::pin(fetched(hearing, row)).await {
+            Ok(()) => trial.due = false,
+            Err(error) => warn!(%error, event = row.event, "what is sealed is tried again later"),
+        }
+    }
+    if row.told == 1 && age > STILL.num_milliseconds() {
+        hearing.still_sealed(row).await;
+    }
+    unsigned && young
+}
+
+/// Fetches the event once more and keeps what it is now.
+async fn fetched(hearing: Hearing<'_>, row: &Waiting) -> Result<(), Missed> {
+    let (Ok(room), Ok(event)) = (RoomId::parse(&row.room), EventId::parse(&row.event)) else {
+        return Ok(());
+    };
+    let Some(room) = hearing.client.get_room(&room) else { return Ok(()) };
+    let fetched = match room.event(&event, None).await {
+        Ok(fetched) => fetched,
+        // Taken back, or out of our sight: it stays as it is.
+        Err(error) if error.client_api_error_kind().is_some() => {
+            debug!(%error, event = row.event, "it is not handed out");
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let json = fetched.raw().json().get().to_owned();
+    let Ok(read) = Event::read(&json) else { return Ok(()) };
+    let encrypted = rooms::is_encrypted(&room).await?;
+    let mut opened = gather::opened(&fetched.kind, &read, encrypted);
+    if opened.trust == Trust::Sealed {
+        opened.device = device(&room, &opened, row).await.or(opened.device);
+    }
+    if opened == row.opened {
+        return Ok(());
+    }
+    let (id, thread) = (row.id, read.relation().thread);
+    hearing.written(move |db| heard::opened(db, id, &json, thread.as_deref(), &opened)).await;
+    hearing.wake.row_changed(id);
+    Ok(())
+}
+
+/// Which device has sent it, as far as its session tells.
+async fn device(room: &matrix_sdk::Room, opened: &Opened, row: &Waiting) -> Option<String> {
+    let sender = matrix_sdk::ruma::UserId::parse(&row.sender).ok()?;
+    let info = room.get_encryption_info(opened.megolm.as_deref()?, &sender).await?;
+    info.sender_device.as_ref().map(ToString::to_string)
+}

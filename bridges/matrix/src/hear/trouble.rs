@@ -1,0 +1,78 @@
+//! Why syncs do not come back, in words with what to do about it, and how soon to ask again.
+
+use matrix_sdk::ruma::api::error::{ErrorKind, RetryAfter};
+use std::time::Duration;
+
+use super::sync::Missed;
+use crate::NotReady;
+
+/// Longest that a homeserver's own word is followed; a limit that lasts longer is asked about again.
+const LONGEST: Duration = Duration::from_mins(1);
+
+/// The account's access is gone and does not come back by itself.
+const LOGGED_OUT: &str = "the homeserver has logged Vigie out: its access token is not taken any more. At the desk, run `vigie init matrix --again`";
+
+const LOCKED: &str = "the homeserver has locked or deactivated Vigie's account: ask whoever runs the homeserver, then start Vigie again";
+
+/// Whether nothing helps but a person: asking on would only be noise.
+pub(super) fn is_final(missed: &Missed) -> bool {
+    kind(missed).is_some_and(|kind| final_words(kind).is_some())
+}
+
+fn final_words(kind: &ErrorKind) -> Option<&'static str> {
+    match kind {
+        ErrorKind::UnknownToken { .. } | ErrorKind::MissingToken => Some(LOGGED_OUT),
+        ErrorKind::UserDeactivated | ErrorKind::UserSuspended | ErrorKind::UserLocked => {
+            Some(LOCKED)
+        }
+        _ => None,
+    }
+}
+
+/// How long the homeserver asks to wait.
+pub(super) fn rest(missed: &Missed) -> Option<Duration> {
+    match kind(missed)? {
+        ErrorKind::LimitExceeded(limit) => match limit.retry_after.as_ref()? {
+            RetryAfter::Delay(delay) => Some((*delay).min(LONGEST)),
+            RetryAfter::DateTime(_) => Some(LONGEST),
+        },
+        _ => None,
+    }
+}
+
+fn kind(missed: &Missed) -> Option<&ErrorKind> {
+    match missed {
+        Missed::Sdk(error) => error.client_api_error_kind(),
+        Missed::Store(_) | Missed::Late(_) | Missed::Panicked => None,
+    }
+}
+
+pub(super) fn words(missed: &Missed) -> String {
+    if let Some(words) = kind(missed).and_then(final_words) {
+        return words.into();
+    }
+    match missed {
+        Missed::Store(error) => format!(
+            "what Matrix tells cannot be written down ({error}); it stays at the homeserver. Look at the disk"
+        ),
+        Missed::Late(_) => format!(
+            "the homeserver gives no answer ({missed}); if it lasts, look at this machine's network and at the homeserver"
+        ),
+        Missed::Panicked => {
+            "matrix-sdk made a mistake while it read what came; Vigie asks again. If it lasts, start Vigie again and report it".into()
+        }
+        Missed::Sdk(matrix_sdk::Error::Http(error)) if error.client_api_error_kind().is_none() => {
+            format!(
+                "the homeserver cannot be reached ({error}); look at this machine's network and at the homeserver"
+            )
+        }
+        Missed::Sdk(error) => format!(
+            "the homeserver tells nothing ({error}); if it lasts, ask whoever runs the homeserver"
+        ),
+    }
+}
+
+/// Why there is no client to ask with.
+pub(super) fn of_connecting(error: &NotReady) -> String {
+    format!("Matrix cannot be used now: {error}; `vigie doctor` tells more")
+}

@@ -1,0 +1,238 @@
+//! What stands in for buttons: the meaning of reactions on our messages, our own reactions to tap
+//! on, and polls.
+
+use matrix_sdk::ruma::{EventId, OwnedEventId, RoomId};
+use rusqlite::{Connection, OptionalExtension as _, params};
+use vigie_bridge_kit::database::DatabaseError;
+use vigie_core::bridge::Action;
+
+use super::{Store, said::read_event};
+
+/// What one emoji on a message means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    /// Without variation selector and skin tone, see [`bare`].
+    pub emoji: String,
+    pub action: Action,
+}
+
+/// One of our own reactions on a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Quick {
+    pub emoji: String,
+    /// `None`: it was tried, and nobody knows what became of it.
+    pub reaction: Option<OwnedEventId>,
+}
+
+/// An emoji as it is looked up: without variation selectors and skin tones, which differ between
+/// the keyboards of phones.
+pub(crate) fn bare(emoji: &str) -> String {
+    let counts = |c: &char| !matches!(c, '\u{FE0E}' | '\u{FE0F}' | '\u{1F3FB}'..='\u{1F3FF}');
+    emoji.chars().filter(counts).collect()
+}
+
+impl Store {
+    /// What `emoji`, as it came, on a message of ours means.
+    pub(crate) async fn legend(
+        &self,
+        room: &RoomId,
+        event: &EventId,
+        emoji: &str,
+    ) -> Result<Option<Action>, DatabaseError> {
+        let (room, event, emoji) = (room.to_string(), event.to_string(), bare(emoji));
+        self.run(move |db| {
+            let ask = "select action from legend where room = ?1 and event = ?2 and emoji = ?3";
+            let found: Option<String> =
+                db.query_row(ask, [room, event, emoji], |row| row.get(0)).optional()?;
+            // Of a version that knew other buttons: it means nothing any more.
+            Ok(found.and_then(|action| action.parse().ok()))
+        })
+        .await
+    }
+
+    /// From now on reactions on that message mean this and nothing else.
+    pub(crate) async fn set_legend(
+        &self,
+        room: &RoomId,
+        event: &EventId,
+        meanings: Vec<Meaning>,
+    ) -> Result<(), DatabaseError> {
+        let (room, event) = (room.to_string(), event.to_string());
+        self.run(move |db| set_legend(db, &room, &event, &meanings)).await
+    }
+
+    /// Our own reactions on that message.
+    pub(crate) async fn quick(
+        &self,
+        room: &RoomId,
+        event: &EventId,
+    ) -> Result<Vec<Quick>, DatabaseError> {
+        let (room, event) = (room.to_string(), event.to_string());
+        self.run(move |db| {
+            let ask = "select emoji, reaction from quick where room = ?1 and event = ?2
+                order by rowid";
+            let mut rows = db.prepare_cached(ask)?;
+            let quick = |row: &rusqlite::Row<'_>| {
+                Ok(Quick { emoji: row.get(0)?, reaction: read_event(row, 1)? })
+            };
+            rows.query_map([room, event], quick)?.collect()
+        })
+        .await
+    }
+
+    /// Such a reaction is about to be put there, or is there.
+    pub(crate) async fn keep_quick(
+        &self,
+        room: &RoomId,
+        event: &EventId,
+        quick: Quick,
+    ) -> Result<(), DatabaseError> {
+        let (room, event) = (room.to_string(), event.to_string());
+        self.run(move |db| {
+            let put = "insert into quick (room, event, emoji, reaction) values (?1, ?2, ?3, ?4)
+                on conflict do update set reaction = coalesce(?4, reaction)";
+            let reaction = quick.reaction.map(|id| id.to_string());
+            db.execute(put, params![room, event, quick.emoji, reaction]).map(drop)
+        })
+        .await
+    }
+
+    /// Such a reaction is there no more.
+    pub(crate) async fn drop_quick(
+        &self,
+        room: &RoomId,
+        event: &EventId,
+        emoji: String,
+    ) -> Result<(), DatabaseError> {
+        let (room, event) = (room.to_string(), event.to_string());
+        self.run(move |db| {
+            let gone = "delete from quick where room = ?1 and event = ?2 and emoji = ?3";
+            db.execute(gone, [room, event, emoji]).map(drop)
+        })
+        .await
+    }
+
+    /// The poll beside that card, if it is open.
+    pub(crate) async fn open_poll(
+        &self,
+        room: &RoomId,
+        card: &EventId,
+    ) -> Result<Option<OwnedEventId>, DatabaseError> {
+        let (room, card) = (room.to_string(), card.to_string());
+        self.run(move |db| {
+            let ask = "select poll from poll where room = ?1 and card = ?2 and ended = 0";
+            let found = db.query_row(ask, [room, card], |row| read_event(row, 0)).optional()?;
+            Ok(found.flatten())
+        })
+        .await
+    }
+
+    /// The poll beside that card is there.
+    pub(crate) async fn keep_poll(
+        &self,
+        room: &RoomId,
+        card: &EventId,
+        poll: &EventId,
+    ) -> Result<(), DatabaseError> {
+        let row = [room.to_string(), card.to_string(), poll.to_string()];
+        self.run(move |db| {
+            let put = "insert into poll (room, card, poll) values (?1, ?2, ?3)
+                on conflict do update set poll = ?3";
+            db.execute(put, row).map(drop)
+        })
+        .await
+    }
+
+    /// It takes no more votes.
+    pub(crate) async fn end_poll(
+        &self,
+        room: &RoomId,
+        card: &EventId,
+    ) -> Result<(), DatabaseError> {
+        let row = [room.to_string(), card.to_string()];
+        let end = "update poll set ended = 1 where room = ?1 and card = ?2";
+        self.run(move |db| db.execute(end, row).map(drop)).await
+    }
+}
+
+fn set_legend(
+    db: &mut Connection,
+    room: &str,
+    event: &str,
+    meanings: &[Meaning],
+) -> rusqlite::Result<()> {
+    let tx = db.transaction()?;
+    tx.execute("delete from legend where room = ?1 and event = ?2", [room, event])?;
+    for Meaning { emoji, action } in meanings {
+        tx.execute(
+            "insert or replace into legend (room, event, emoji, action) values (?1, ?2, ?3, ?4)",
+            [room, event, &bare(emoji), &action.to_string()],
+        )?;
+    }
+    tx.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::{event, room, store};
+    use vigie_core::{Timestamp, id::GateId};
+
+    fn allow() -> Action {
+        Action::Allow { gate: GateId::from_parts(Timestamp::default(), 1) }
+    }
+
+    fn deny() -> Action {
+        Action::Deny { gate: GateId::from_parts(Timestamp::default(), 1) }
+    }
+
+    #[tokio::test]
+    async fn a_reaction_means_what_the_newest_version_of_its_message_says() {
+        let (_folder, store) = store();
+        let (room, card) = (room(), event(1));
+        let both = [("👍", allow()), ("👎", deny())];
+        let meanings = both.map(|(emoji, action)| Meaning { emoji: emoji.into(), action });
+        store.set_legend(&room, &card, meanings.into()).await.unwrap();
+        let means = async |emoji: &str| store.legend(&room, &card, emoji).await.unwrap();
+        assert_eq!(means("👍").await, Some(allow()));
+        assert_eq!(means("👎🏽").await, Some(deny()));
+        assert_eq!(means("🎉").await, None);
+        assert_eq!(store.legend(&room, &event(2), "👍").await.unwrap(), None);
+        store.set_legend(&room, &card, Vec::new()).await.unwrap();
+        assert_eq!(means("👍").await, None);
+    }
+
+    #[tokio::test]
+    async fn a_keycap_is_one_with_and_without_its_selector() {
+        let (_folder, store) = store();
+        let meaning = Meaning { emoji: "1\u{FE0F}\u{20E3}".into(), action: allow() };
+        store.set_legend(&room(), &event(1), vec![meaning]).await.unwrap();
+        for emoji in ["1\u{FE0F}\u{20E3}", "1\u{20E3}"] {
+            let means = store.legend(&room(), &event(1), emoji).await.unwrap();
+            assert_eq!(means, Some(allow()), "{emoji:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn our_own_reactions_are_known_until_they_are_gone() {
+        let (_folder, store) = store();
+        let (room, card) = (room(), event(1));
+        let quick = |reaction| Quick { emoji: "👍".into(), reaction };
+        store.keep_quick(&room, &card, quick(None)).await.unwrap();
+        store.keep_quick(&room, &card, quick(Some(event(2)))).await.unwrap();
+        store.keep_quick(&room, &card, quick(None)).await.unwrap();
+        assert_eq!(store.quick(&room, &card).await.unwrap(), [quick(Some(event(2)))]);
+        store.drop_quick(&room, &card, "👍".into()).await.unwrap();
+        assert_eq!(store.quick(&room, &card).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn a_poll_is_open_until_it_is_ended() {
+        let (_folder, store) = store();
+        let (room, card) = (room(), event(1));
+        store.keep_poll(&room, &card, &event(2)).await.unwrap();
+        assert_eq!(store.open_poll(&room, &card).await.unwrap(), Some(event(2)));
+        store.end_poll(&room, &card).await.unwrap();
+        assert_eq!(store.open_poll(&room, &card).await.unwrap(), None);
+    }
+}

@@ -1,0 +1,143 @@
+//! Death at any moment: a process of its own hears, and is killed again and again.
+
+use async_trait::async_trait;
+use matrix_lab::{Membership, Phone, shared, tools};
+use std::{
+    collections::BTreeSet,
+    env,
+    fs::{self, File, OpenOptions},
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::Mutex,
+    time::Duration,
+};
+use tokio_util::sync::CancellationToken;
+use vigie_core::{
+    bridge::{Accepted, Bridge as _, Heard, HeardKind, Inbox, NotAccepted, Noted},
+    id::BridgeName,
+};
+
+use super::support::{Ground, PATIENCE, Wish, bridge};
+
+const HOME: &str = "HEARING_HOME";
+const KILLS: u64 = 20;
+
+/// Writes each thing down once, as the daemon does.
+struct OnDisk {
+    file: Mutex<File>,
+    keys: Mutex<BTreeSet<String>>,
+}
+
+impl OnDisk {
+    fn open(path: &Path) -> Self {
+        let keys = heard(path).into_iter().map(|heard| heard.key).collect();
+        let file = OpenOptions::new().create(true).append(true).open(path).unwrap();
+        Self { file: Mutex::new(file), keys: Mutex::new(keys) }
+    }
+}
+
+/// Whole lines; the last one may have been cut.
+fn heard(path: &Path) -> Vec<Heard> {
+    let all = fs::read_to_string(path).unwrap_or_default();
+    all.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+#[async_trait]
+impl Inbox for OnDisk {
+    async fn accept(&self, heard: Heard) -> Result<Accepted, NotAccepted> {
+        let mut keys = self.keys.lock().unwrap();
+        if keys.insert(heard.key.clone()) {
+            let mut file = self.file.lock().unwrap();
+            // In front of it, so that a line that was cut before stays one of its own.
+            let line = format!("\n{}\n", serde_json::to_string(&heard).unwrap());
+            file.write_all(line.as_bytes()).unwrap();
+            file.sync_all().unwrap();
+        }
+        Ok(Accepted::default())
+    }
+
+    async fn note(&self, _bridge: &BridgeName, _noted: Noted) -> Result<(), NotAccepted> {
+        Ok(())
+    }
+
+    async fn admits(&self, _bridge: &BridgeName, _from: &str) -> Result<bool, NotAccepted> {
+        Ok(true)
+    }
+}
+
+/// No test: the process that is killed.
+#[tokio::test]
+#[ignore = "it is started by the test below"]
+async fn the_one_that_hears() {
+    let home = PathBuf::from(env::var_os(HOME).unwrap());
+    let inbox = OnDisk::open(&home.join("inbox.jsonl"));
+    let stop = CancellationToken::new();
+    bridge(&home, &Wish::default()).hear(&inbox, stop).await.unwrap();
+}
+
+fn hearing(home: &Path) -> Child {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--exact", "crashes::the_one_that_hears", "--ignored", "--nocapture"]);
+    command.env(HOME, home).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+#[tokio::test]
+async fn death_at_any_moment_loses_and_doubles_nothing() {
+    let Some(tools) = tools() else { return };
+    let server = shared(&tools).await;
+    let ground = Ground::on(server).await;
+    let bob = Phone::login(server, &server.user("bob").await).await;
+    ground.daemon.admit(bob.user());
+    let room = ground.while_hearing(ground.room()).await;
+    ground.ada.invite(&room, bob.user()).await;
+    bob.wait_invitation(ground.ada.user()).await;
+    bob.join(&room).await;
+    ground.ada.wait_member(&room, bob.user(), Membership::Joined).await;
+    let Ground { ada, home, bridge, .. } = ground;
+    drop(bridge); // one process has the store
+
+    let inbox = home.path().join("inbox.jsonl");
+    let mut expected: [Vec<String>; 2] = Default::default();
+    for round in 0..KILLS {
+        let mut child = hearing(home.path());
+        // Deaths spread over start, sync and handing in, the same in every run.
+        let life = tokio::time::sleep(Duration::from_millis(150 + round * 97 % 1_700));
+        let speak = async {
+            for (who, phone) in [&ada, &bob].into_iter().enumerate() {
+                let text = format!("{round} of {who}");
+                phone.say(&room, &text).await;
+                expected[who].push(text);
+            }
+        };
+        tokio::join!(life, speak);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let mut last = hearing(home.path());
+    let total = expected.iter().map(Vec::len).sum();
+    let wait = async {
+        while heard(&inbox).len() < total {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let in_time = tokio::time::timeout(PATIENCE, wait).await.is_ok();
+    last.kill().unwrap();
+    last.wait().unwrap();
+    let all = heard(&inbox);
+    for (who, phone) in [&ada, &bob].into_iter().enumerate() {
+        let texts: Vec<_> =
+            all.iter().filter(|heard| heard.from == phone.user()).map(text).collect();
+        assert_eq!(texts, expected[who], "of {} (in time: {in_time})", phone.user());
+    }
+    let keys: BTreeSet<_> = all.iter().map(|heard| &heard.key).collect();
+    assert_eq!(keys.len(), all.len(), "nothing came under two keys");
+}
+
+fn text(heard: &Heard) -> String {
+    match &heard.what {
+        HeardKind::Text { text, .. } => text.clone(),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,93 @@
+//! What cannot be read, what may not be, and what is said about it.
+
+use matrix_lab::{Phone, tools};
+use std::time::{Duration, Instant};
+
+use super::support::Ground;
+
+#[tokio::test]
+async fn a_late_key_opens_what_it_is_for_and_holds_nobody_up() {
+    let Some(tools) = tools() else { return };
+    let mut ground = Ground::new(&tools).await;
+    let room = ground.while_hearing(ground.room()).await;
+    let withheld = ground.ada.say_without_key(&room, "sealed words").await;
+    let Ground { ada, daemon, .. } = &ground;
+    let story = async {
+        let since = Instant::now();
+        ada.new_room_key(&room).await;
+        ada.say(&room, "later words").await;
+        daemon.until_texts(&["later words"]).await;
+        assert!(since.elapsed() > Duration::from_secs(5), "it waited for the key");
+        let why = daemon.not_read();
+        assert!(why.len() == 1 && why[0].contains("cannot read your last message yet"), "{why:?}");
+    };
+    ground.while_hearing(story).await;
+    // It waits for its key over a restart too.
+    ground = ground.restarted();
+    let Ground { ada, daemon, .. } = &ground;
+    let story = async {
+        ada.give_key(&withheld).await;
+        daemon.until_texts(&["later words", "sealed words"]).await;
+    };
+    ground.while_hearing(story).await;
+    assert_eq!(daemon.not_read().len(), 1, "it was said once");
+}
+
+#[tokio::test]
+async fn a_key_in_time_keeps_the_order_and_says_nothing() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, .. } = &ground;
+    let story = async {
+        let room = ground.room().await;
+        let withheld = ada.say_without_key(&room, "first").await;
+        ada.new_room_key(&room).await;
+        ada.say(&room, "second").await;
+        ada.give_key(&withheld).await;
+        daemon.until_texts(&["first", "second"]).await;
+    };
+    ground.while_hearing(story).await;
+    assert_eq!(daemon.not_read(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn words_without_encryption_are_refused_and_that_is_said_once() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, .. } = &ground;
+    let story = async {
+        let room = ground.room().await;
+        ada.say_bare(&room, "bare one").await;
+        ada.say_bare(&room, "bare two").await;
+        ada.say(&room, "sealed").await;
+        daemon.until_texts(&["sealed"]).await;
+    };
+    ground.while_hearing(story).await;
+    let why = daemon.not_read();
+    assert!(why.len() == 1 && why[0].contains("without encryption"), "{why:?}");
+}
+
+#[tokio::test]
+async fn a_device_that_nobody_signed_is_refused_and_that_is_said_once() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { daemon, server, .. } = &ground;
+    let zoe = Phone::unsigned(server, &server.user("zoe").await).await;
+    daemon.admit(zoe.user());
+    let story = async {
+        let room = zoe.create_room(&matrix_lab::Invitation::of(&[&ground.me]).direct()).await;
+        zoe.wait_member(&room, &ground.me, matrix_lab::Membership::Joined).await;
+        zoe.say(&room, "one").await;
+        zoe.say(&room, "two").await;
+        daemon.until("words about it", |daemon| !daemon.not_read().is_empty()).await;
+        zoe.say(&room, "three").await;
+        // Ada's device is signed: what she says comes after all of that.
+        let other = ground.room().await;
+        ground.ada.say(&other, "from Ada").await;
+        daemon.until_texts(&["from Ada"]).await;
+    };
+    ground.while_hearing(story).await;
+    let why = daemon.not_read();
+    assert!(why.len() == 1 && why[0].contains("that you have not verified"), "{why:?}");
+    assert!(why[0].contains(zoe.device()), "{why:?}");
+}

@@ -1,0 +1,8 @@
+//! Hearing, against a real homeserver and an independent phone.
+
+mod crashes;
+mod keys;
+mod messages;
+mod rooms;
+mod support;
+mod troubles;

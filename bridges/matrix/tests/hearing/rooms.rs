@@ -1,0 +1,116 @@
+//! Into rooms, out of them, and from one to the next.
+
+use matrix_lab::{Invitation, Membership, Phone, shared, tools};
+use vigie_core::bridge::Noted;
+
+use super::support::{Ground, Wish};
+
+#[tokio::test]
+async fn a_stranger_only_knocks() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { daemon, server, .. } = &ground;
+    let eve = Phone::login(server, &server.user("eve").await).await;
+    let invitation = Invitation::of(&[&ground.me]).direct();
+    let (one, two) = (eve.create_room(&invitation).await, eve.create_room(&invitation).await);
+    let knocked = |noted: &Noted| matches!(noted, Noted::Knocked { from } if from == eve.user());
+    let story = async {
+        daemon.until_noted("a knock", knocked).await;
+        // Once she is admitted, the invitation is as good as a new one.
+        let room = ground.room().await;
+        ground.ada.say(&room, "hello").await;
+        daemon.until_texts(&["hello"]).await;
+        assert!(eve.view().rooms[&one].members.get(&ground.me) != Some(&Membership::Joined));
+        daemon.admit(eve.user());
+        ground.ada.say(&room, "now").await;
+        eve.wait_member(&two, &ground.me, Membership::Joined).await;
+    };
+    ground.while_hearing(story).await;
+    assert_eq!(daemon.noted().iter().filter(|it| knocked(it)).count(), 1);
+}
+
+#[tokio::test]
+async fn a_room_without_encryption_is_left_again_with_words() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, .. } = &ground;
+    let story = async {
+        let room = ada.create_room(&Invitation::of(&[&ground.me]).plain()).await;
+        ground.until_in(&room).await;
+        ada.wait_member(&room, &ground.me, Membership::Left).await;
+        let shut = |noted: &Noted| matches!(noted, Noted::Shut { chat, reason } if chat.as_str() == room && reason.contains("not encrypted"));
+        daemon.until_noted("words about it", shut).await;
+    };
+    ground.while_hearing(story).await;
+    assert_eq!(daemon.texts(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn thrown_out_and_asked_in_again() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, .. } = &ground;
+    let story = async {
+        let room = ground.room().await;
+        ada.say(&room, "before").await;
+        daemon.until_texts(&["before"]).await;
+        ada.kick(&room, &ground.me).await;
+        daemon.until_noted("that it is shut", |it| matches!(it, Noted::Shut { .. })).await;
+        ada.say(&room, "among ourselves").await;
+        ada.invite(&room, &ground.me).await;
+        ground.until_in(&room).await;
+        ada.say(&room, "after").await;
+        daemon.until("words after it", |daemon| daemon.texts().contains(&"after".into())).await;
+        let opened = daemon.noted().iter().filter(|it| matches!(it, Noted::Open { .. })).count();
+        assert_eq!(opened, 2);
+    };
+    ground.while_hearing(story).await;
+    assert!(!daemon.texts().contains(&"among ourselves".into()), "{:?}", daemon.texts());
+}
+
+#[tokio::test]
+async fn a_room_that_is_replaced_is_followed() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, .. } = &ground;
+    let story = async {
+        let room = ground.room().await;
+        ada.say(&room, "before").await;
+        daemon.until_texts(&["before"]).await;
+        let next = ada.upgrade(&room, "12").await;
+        ada.invite(&next, &ground.me).await;
+        ada.wait_member(&next, &ground.me, Membership::Joined).await;
+        let moved = |noted: &Noted| matches!(noted, Noted::Moved { from, to } if from.as_str() == room && to.as_str() == next);
+        daemon.until_noted("that it moved", moved).await;
+        ada.say(&next, "after").await;
+        daemon.until_texts(&["before", "after"]).await;
+        assert_eq!(daemon.heard()[1].place.chat.as_str(), next);
+        let opened =
+            |noted: &Noted| matches!(noted, Noted::Open { chat, .. } if chat.as_str() == next);
+        assert!(!daemon.noted().iter().any(opened), "{:?}", daemon.noted());
+    };
+    ground.while_hearing(story).await;
+}
+
+#[tokio::test]
+async fn whoever_is_in_the_configuration_gets_one_room() {
+    let Some(tools) = tools() else { return };
+    let server = shared(&tools).await;
+    let wish = |ada: &str| Wish { people: vec![ada.to_owned()], ..Wish::default() };
+    let mut ground = Ground::with(server, wish).await;
+    let invitation = ground.while_hearing(ground.ada.wait_invitation(&ground.me)).await;
+    assert!(invitation.encrypted && invitation.is_direct, "{invitation}");
+    for _ in 0..2 {
+        ground = ground.restarted();
+        ground.while_hearing(ground.until_well()).await;
+    }
+    ground.ada.join(&invitation.id).await;
+    let story = async {
+        let met = |noted: &Noted| matches!(noted, Noted::Met { chat, .. } if chat.as_str() == invitation.id);
+        ground.daemon.until_noted("that they met", met).await;
+        ground.ada.say(&invitation.id, "hello").await;
+        ground.daemon.until_texts(&["hello"]).await;
+    };
+    ground.while_hearing(story).await;
+    assert_eq!(ground.ada.view().rooms.len(), 1, "{}", ground.ada.view());
+}

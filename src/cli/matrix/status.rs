@@ -1,0 +1,146 @@
+//! `vigie matrix status`.
+
+use super::{Desk, Failure, Out, plain};
+use crate::{
+    cli::out::{Cell, Ink, table},
+    web::shapes::{MatrixPersonShape, MatrixRoomShape, MatrixShape},
+};
+
+pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
+    let account: MatrixShape = desk.client.get("/matrix").await?;
+    desk.out.show(&account, words)
+}
+
+fn words(out: &Out, account: &MatrixShape) -> String {
+    let mut parts = vec![table(&facts(out, account))];
+    if !account.people.is_empty() {
+        let people: Vec<_> = account.people.iter().map(|each| person(out, each)).collect();
+        parts.push(format!("People:\n{}", table(&people)));
+    }
+    if account.rooms.is_empty() {
+        parts.push("It is in no room yet.".into());
+    } else {
+        let rooms: Vec<_> = account.rooms.iter().map(|each| room(out, each)).collect();
+        parts.push(format!("Rooms:\n{}", table(&rooms)));
+    }
+    if account.sealed > 0 {
+        let count = account.sealed;
+        let words = format!(
+            "Messages that wait for their keys: {count}. Where they came, it is said what to do."
+        );
+        parts.push(out.ink(Ink::Wait, &words));
+    }
+    if let Some(trouble) = &account.trouble {
+        parts.push(out.ink(Ink::Bad, &plain::line(trouble)));
+    }
+    parts.join("\n\n")
+}
+
+fn facts(out: &Out, account: &MatrixShape) -> Vec<Vec<Cell>> {
+    let row = |name: &str, value: Cell| vec![Cell::inked(out, Ink::Dim, name), value];
+    let signed = if account.signed {
+        Cell::inked(out, Ink::Good, "yes")
+    } else {
+        Cell::inked(out, Ink::Bad, "no: phones may send it no keys; look: vigie doctor")
+    };
+    let heard = match account.heard {
+        Some(at) => Cell::plain(out.ago(at)),
+        None => Cell::inked(out, Ink::Wait, "not yet"),
+    };
+    let key = account.ed25519.as_deref().map_or_else(|| "none yet".into(), in_fours);
+    vec![
+        row("account", Cell::inked(out, Ink::Bold, plain::line(&account.user))),
+        row("homeserver", Cell::plain(plain::line(&account.homeserver))),
+        row("device", Cell::plain(plain::line(&account.device))),
+        row("its key", Cell::plain(key)),
+        row("signed by the account", signed),
+        row("secret storage", kept(out, &account.recovery)),
+        row("backup of keys", kept(out, &account.backup)),
+        row("last heard", heard),
+    ]
+}
+
+/// As apps show keys for comparing by eye.
+fn in_fours(key: &str) -> String {
+    let letters: Vec<char> = plain::line(key).chars().collect();
+    let fours: Vec<String> = letters.chunks(4).map(|four| four.iter().collect()).collect();
+    fours.join(" ")
+}
+
+fn kept(out: &Out, state: &str) -> Cell {
+    match state {
+        "on" => Cell::inked(out, Ink::Good, "on"),
+        "unknown" => Cell::inked(out, Ink::Dim, "not known yet"),
+        other => Cell::inked(out, Ink::Wait, plain::line(other)),
+    }
+}
+
+fn person(out: &Out, each: &MatrixPersonShape) -> Vec<Cell> {
+    let standing = match each.standing.as_str() {
+        "verified" => Cell::inked(out, Ink::Good, "verified"),
+        "changed" => Cell::inked(
+            out,
+            Ink::Bad,
+            "CHANGED since verified, so not heard: vigie matrix verify, or vigie matrix accept",
+        ),
+        other => Cell::inked(out, Ink::Dim, plain::line(other)),
+    };
+    vec![Cell::plain(plain::line(&each.user)), standing]
+}
+
+fn room(out: &Out, each: &MatrixRoomShape) -> Vec<Cell> {
+    let encrypted = match (each.encrypted, each.kind.as_str()) {
+        (true, _) => Cell::inked(out, Ink::Good, "encrypted"),
+        // A space holds rooms, and nobody writes there.
+        (false, "space") => Cell::plain(""),
+        (false, _) => Cell::inked(out, Ink::Wait, "not encrypted"),
+    };
+    vec![
+        Cell::plain(plain::line(&each.kind)),
+        Cell::plain(each.name.as_deref().map(plain::line).unwrap_or_default()),
+        Cell::inked(out, Ink::Dim, plain::line(&each.id)),
+        encrypted,
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+
+    #[test]
+    fn the_account_its_people_and_its_rooms() {
+        let person = |user: &str, standing: &str| MatrixPersonShape {
+            user: user.into(),
+            standing: standing.into(),
+        };
+        let room = |name: &str, kind: &str, encrypted| MatrixRoomShape {
+            id: "!room".into(),
+            name: Some(name.into()),
+            kind: kind.into(),
+            encrypted,
+        };
+        let account = MatrixShape {
+            user: "@vigie:example.org".into(),
+            device: "ABCDEFGHIJ".into(),
+            ed25519: Some("Xb8Qk3cPmW".into()),
+            signed: true,
+            homeserver: "https://matrix.example.org".into(),
+            recovery: "on".into(),
+            backup: "incomplete".into(),
+            heard: None,
+            trouble: None,
+            rooms: vec![
+                room("Vigie", "space", false),
+                room("Ines", "chat", true),
+                room("PD-285", "session", false),
+            ],
+            people: vec![
+                person("@ines:example.org", "verified"),
+                person("@omar:example.org", "changed"),
+            ],
+            sealed: 2,
+        };
+        insta::assert_snapshot!(words(&Out::plain(Clock::system()), &account), @"");
+    }
+}

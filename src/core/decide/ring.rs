@@ -1,0 +1,387 @@
+//! Where what rings rings: in the chat where each person was heard last, as long as that chat hears.
+//! Everywhere else it is said without a sound. What rang where nobody is heard any more rings once
+//! elsewhere.
+
+use std::collections::BTreeSet;
+
+use super::{Work, heard::via_words, outbox::Draft, show};
+use crate::{
+    Timestamp,
+    bridge::{Attention, Level, Place, Post},
+    delivery::{DeliveryState, NewestOf, Outgoing, Rank, Shown, Target},
+    gate::Gate,
+    id::{BridgeName, ChatId, GateId, HumanId, SessionId},
+    state::{Chat, ChatState, LastHeardRow, Row, State},
+    text::{Rich, Style},
+};
+
+/// Lines of what waits in one message; `/waiting` lists the rest.
+const LISTED: usize = 12;
+
+type Spot = (BridgeName, ChatId);
+
+fn spot(chat: &Chat) -> Spot {
+    (chat.bridge.clone(), chat.chat.clone())
+}
+
+fn spot_of(to: &Target) -> Spot {
+    (to.bridge.clone(), to.chat.clone())
+}
+
+impl State {
+    /// Whether it wakes a person who is not looking.
+    fn wakes(&self, (bridge, chat): &Spot) -> bool {
+        match self.limits_of(bridge, chat).attention {
+            Attention::Pushed => true,
+            Attention::WhileOpen => false,
+        }
+    }
+
+    /// Whether it takes what is said, and hears what is answered.
+    pub(super) fn is_fine(&self, at: &Spot) -> bool {
+        let takes = self.chats.get(at).is_none_or(|row| match row.state {
+            ChatState::Open => true,
+            ChatState::Shut { .. } | ChatState::Left => false,
+        });
+        takes && !self.is_deaf(&at.0)
+    }
+
+    fn is_deaf(&self, bridge: &BridgeName) -> bool {
+        self.health.get(bridge).is_some_and(|hearing| hearing.deaf.is_some())
+    }
+
+    /// Chats that hear of sessions and can wake somebody.
+    fn waking(&self) -> Vec<Spot> {
+        let all = self.hearing().iter().map(spot).collect::<Vec<_>>();
+        all.into_iter().filter(|at| self.wakes(at)).collect()
+    }
+
+    fn is_on(&self, human: &HumanId, bridge: &BridgeName) -> bool {
+        let here = |key: &&(BridgeName, String)| key.0 == *bridge;
+        let mut ids = self.identities.keys().chain(self.rules.identities.keys()).filter(here);
+        ids.any(|(bridge, from)| self.human_of(bridge, from).as_ref() == Some(human))
+    }
+
+    /// Chats in which a person can be woken, the one they were heard in last first. Whoever has said
+    /// nothing yet is where they have a chat of their own. Where a group hears of sessions in place of
+    /// people's own chats, it is the group.
+    fn whereabouts(&self, human: &HumanId) -> Vec<Spot> {
+        let mut heard: Vec<(Timestamp, Spot)> = self
+            .last_heard
+            .iter()
+            .filter(|((who, bridge, _), _)| who == human && self.is_on(human, bridge))
+            .map(|((_, bridge, chat), at)| (*at, (bridge.clone(), chat.clone())))
+            .collect();
+        heard.sort_by(|a, b| b.cmp(a));
+        let own = self.chats.values().filter(|row| row.by == *human && row.room.is_direct());
+        let own = own.map(|row| (row.bridge.clone(), row.chat.clone()));
+        let waking = self.waking();
+        let mut all = Vec::new();
+        for at in heard.into_iter().map(|(_, at)| at).chain(own) {
+            let instead = |other: &&Spot| other.0 == at.0 && self.is_group(other);
+            let here: Vec<Spot> = if waking.contains(&at) {
+                vec![at]
+            } else {
+                waking.iter().filter(instead).cloned().collect()
+            };
+            all.extend(here.into_iter().filter(|at| !all.contains(at)).collect::<Vec<_>>());
+        }
+        all
+    }
+
+    fn is_group(&self, (bridge, chat): &Spot) -> bool {
+        self.chat_of(bridge, chat).is_some_and(|chat| !chat.room.is_direct())
+    }
+}
+
+/// Whom a ring reaches.
+#[derive(Default)]
+struct Reach {
+    /// The best chat of each whom nothing reaches yet.
+    missing: BTreeSet<Spot>,
+    /// Somebody is in chats that are not heard, and in no other.
+    lost: bool,
+    /// Nobody is known to be anywhere.
+    nobody: bool,
+}
+
+impl Work<'_> {
+    /// Remembers where a person is.
+    pub(super) fn was_heard(&mut self, human: &HumanId, place: &Place, at: Timestamp) {
+        let here = (place.bridge.clone(), place.chat.clone());
+        if !self.state.wakes(&here) {
+            return;
+        }
+        let (bridge, chat) = here;
+        let key = (human.clone(), bridge.clone(), chat.clone());
+        let at = at.min(self.now); // a clock that is ahead must not bind them there
+        if self.state.last_heard.get(&key).is_none_or(|last| *last < at) {
+            self.put(Row::LastHeard(LastHeardRow { human: human.clone(), bridge, chat, at }));
+        }
+    }
+
+    /// Its chat goes by another id.
+    pub(super) fn last_heard_moved(&mut self, bridge: &BridgeName, from: &ChatId, to: &ChatId) {
+        let here = |(_, b, c): &&(HumanId, BridgeName, ChatId)| b == bridge && c == from;
+        let people: Vec<_> = self.state.last_heard.keys().filter(here).cloned().collect();
+        for key in people {
+            let Some(at) = self.state.last_heard.get(&key).copied() else { continue };
+            let (human, bridge, _) = key;
+            self.put(Row::LastHeard(LastHeardRow { human, bridge, chat: to.clone(), at }));
+        }
+    }
+
+    /// How loud it is in that chat.
+    pub(super) fn level_in(&self, chat: &Chat, level: Level, gate: Option<&Gate>) -> Level {
+        match level {
+            Level::Ring if self.rings_in(&spot(chat), gate) => Level::Ring,
+            Level::Ring => Level::Note,
+            Level::Note | Level::Log => level,
+        }
+    }
+
+    /// A page that is only heard while it is open always rings, and stands for no other chat.
+    fn rings_in(&self, at: &Spot, gate: Option<&Gate>) -> bool {
+        let fine = self.fine_and_waking();
+        if !self.state.wakes(at) || fine.is_empty() {
+            return true; // nothing is heard: it rings wherever it comes through first
+        }
+        let reach = self.reach(gate, &[]);
+        if reach.lost || reach.nobody {
+            return fine.contains(at);
+        }
+        reach.missing.contains(at)
+    }
+
+    fn fine_and_waking(&self) -> Vec<Spot> {
+        self.state.waking().into_iter().filter(|at| self.state.is_fine(at)).collect()
+    }
+
+    /// Who can do something about it and is not reached by what rings in these chats.
+    fn reach(&self, gate: Option<&Gate>, rings: &[Spot]) -> Reach {
+        let people = self.state.rules.people.keys();
+        let may = people.filter(|human| gate.is_none_or(|gate| self.may(gate, human)));
+        let mut reach = Reach { nobody: true, ..Reach::default() };
+        for human in may {
+            let all = self.state.whereabouts(human);
+            reach.nobody &= all.is_empty();
+            let mut fine = all.iter().filter(|at| self.state.is_fine(at)).peekable();
+            match fine.peek() {
+                None => reach.lost |= !all.is_empty(),
+                Some(best) => {
+                    let best = (*best).clone();
+                    if !fine.any(|at| rings.contains(at)) {
+                        reach.missing.insert(best);
+                    }
+                }
+            }
+        }
+        reach
+    }
+
+    /// How loud the card of a gate is that is said in that chat, or said there anew.
+    pub(super) fn level_of_card(&self, gate: &Gate, chat: &Chat) -> Level {
+        let here = spot(chat);
+        let elsewhere = gate.rang.iter().any(|at| *at != here && self.state.is_fine(at));
+        if elsewhere && self.state.wakes(&here) {
+            return Level::Note;
+        }
+        self.level_in(chat, Level::Ring, Some(gate))
+    }
+
+    /// Its card rings there.
+    pub(super) fn card_rings(&self, gate: &mut Gate, chat: &Chat) {
+        let here = spot(chat);
+        if self.state.wakes(&here) && !gate.rang.contains(&here) {
+            gate.rang.push(here);
+        }
+    }
+
+    /// Whether something that waits rings in that chat.
+    pub(super) fn rings_still(&self, to: &Target) -> bool {
+        let here = spot_of(to);
+        self.state.open_gates().any(|gate| gate.rang.contains(&here))
+    }
+
+    /// What became of services and chats may have left open cards where nobody hears them. Each such
+    /// rings once where it is heard. Returns the chats in which it does.
+    pub(super) fn ring_elsewhere(&mut self) -> Vec<Spot> {
+        let fine = self.fine_and_waking();
+        if fine.is_empty() {
+            return Vec::new();
+        }
+        let mut open: Vec<Gate> = self.state.open_gates().cloned().collect();
+        open.sort_by_key(|gate| (gate.opened, gate.id));
+        let mut anew: Vec<(Spot, GateId, Spot)> = Vec::new();
+        for mut gate in open {
+            let rang = self.rang(&gate);
+            let Some(lost) = rang.iter().find(|at| !self.state.is_fine(at)).cloned() else {
+                continue;
+            };
+            let reach = self.reach(Some(&gate), &rang);
+            let mut missing = reach.missing;
+            if (reach.lost || reach.nobody) && !fine.iter().any(|at| rang.contains(at)) {
+                missing.extend(fine.iter().cloned());
+            }
+            gate.rang = rang;
+            self.hush(&mut gate);
+            gate.rang.extend(missing.iter().cloned());
+            anew.extend(missing.into_iter().map(|at| (at, gate.id, lost.clone())));
+            self.put(Row::Gate(gate));
+        }
+        self.drop_rings_unheard();
+        let mut chats: Vec<Spot> = anew.iter().map(|(at, ..)| at.clone()).collect();
+        chats.sort();
+        chats.dedup();
+        for at in &chats {
+            let here = anew.iter().filter(|(there, ..)| there == at);
+            let gates: Vec<_> = here.clone().map(|(_, gate, _)| *gate).collect();
+            if let Some((.., lost)) = here.clone().next() {
+                self.ring_there(at, &gates, &lost.clone());
+            }
+        }
+        chats
+    }
+
+    /// Where a gate rang. One of an older Vigie rang wherever its card went.
+    fn rang(&self, gate: &Gate) -> Vec<Spot> {
+        if !gate.rang.is_empty() {
+            return gate.rang.clone();
+        }
+        let cards = gate.cards.iter().map(|shown| spot_of(&shown.to));
+        cards.filter(|at| self.state.wakes(at)).collect()
+    }
+
+    /// What still waits for a chat that is not heard comes without a sound, since it rings elsewhere.
+    fn hush(&mut self, gate: &mut Gate) {
+        for shown in gate.cards.clone() {
+            let at = spot_of(&shown.to);
+            if self.state.is_fine(&at) || !self.set_level(&shown, Level::Note) {
+                continue;
+            }
+            gate.rang.retain(|rang| *rang != at);
+        }
+    }
+
+    /// `false`: the card is no longer where it can be changed.
+    fn set_level(&mut self, shown: &Shown, level: Level) -> bool {
+        let waiting = self.state.deliveries.values().find(|d| d.id == shown.delivery).cloned();
+        let Some(mut waiting) = waiting else { return false };
+        let (DeliveryState::Due { tries, .. }, Outgoing::Post { post, .. }) =
+            (&waiting.state, &mut waiting.what)
+        else {
+            return false;
+        };
+        let surely = tries.doubtful == 0;
+        post.level = level;
+        self.put(Row::Delivery(waiting));
+        surely
+    }
+
+    /// Words that were to ring where nobody hears them either: it rings elsewhere by now.
+    fn drop_rings_unheard(&mut self) {
+        let unheard = |d: &&crate::delivery::Delivery| {
+            d.newest == Some(NewestOf::Rings)
+                && matches!(d.state, DeliveryState::Due { .. })
+                && !self.state.is_fine(&spot_of(&d.to))
+        };
+        let dropped: Vec<_> = self.state.deliveries.values().filter(unheard).cloned().collect();
+        for mut delivery in dropped {
+            let at = spot_of(&delivery.to);
+            delivery.state = DeliveryState::Replaced;
+            self.put(Row::Delivery(delivery));
+            let rang = |gate: &&Gate| gate.rang.contains(&at);
+            for mut gate in self.state.open_gates().filter(rang).cloned().collect::<Vec<_>>() {
+                gate.rang.retain(|rang| *rang != at);
+                self.put(Row::Gate(gate));
+            }
+        }
+    }
+
+    /// One message names what waits there; a single card that is not there yet rings itself.
+    fn ring_there(&mut self, at: &Spot, gates: &[GateId], lost: &Spot) {
+        let Some(chat) = self.state.chat_of(&at.0, &at.1) else { return };
+        let rings = |gate: &&Gate| gate.rang.contains(at);
+        let mut all: Vec<_> = self.state.open_gates().filter(rings).map(|g| (g.opened, g.id)).collect();
+        all.sort_unstable();
+        let alone = all.len() == 1;
+        for gate in gates {
+            let Some(gate) = self.state.gates.get(gate).cloned() else { continue };
+            let shown = self.card_in(&gate, at);
+            let level = if alone { Level::Ring } else { Level::Note };
+            let loud = match &shown {
+                Some(shown) => alone && self.set_level(shown, Level::Ring),
+                None => {
+                    self.post_missing_card(gate, &chat, level);
+                    alone
+                }
+            };
+            if loud {
+                return;
+            }
+        }
+        let all: Vec<_> = all.into_iter().map(|(_, id)| id).collect();
+        self.say_what_waits(&chat, &all, lost);
+    }
+
+    fn post_missing_card(&mut self, mut gate: Gate, chat: &Chat, level: Level) {
+        let card = self.post_card(&gate, chat, level);
+        gate.cards.push(card);
+        self.put(Row::Gate(gate));
+    }
+
+    /// Its newest card there, sent or about to be.
+    fn card_in(&self, gate: &Gate, at: &Spot) -> Option<Shown> {
+        let there = |shown: &&Shown| {
+            let waits = || self.state.deliveries.values().any(|d| d.id == shown.delivery);
+            spot_of(&shown.to) == *at
+                && (self.state.messages.contains_key(&shown.delivery) || waits())
+        };
+        gate.cards.iter().rev().find(there).cloned()
+    }
+
+    fn say_what_waits(&mut self, chat: &Chat, all: &[GateId], (lost, shut): &Spot) {
+        let service = via_words(lost);
+        let why = if self.state.is_deaf(lost) {
+            format!("{service} is not heard")
+        } else {
+            format!("{service} lets nothing into chat {shut}")
+        };
+        let what = if all.len() == 1 { "this waits" } else { "these wait" };
+        let mut text = Rich::plain(format!("{why}, so {what} for you here:"));
+        for gate in all.iter().take(LISTED).filter_map(|id| self.state.gates.get(id)) {
+            text.push("\n", None);
+            text.push(gate.code.as_str(), Some(Style::Code));
+            text.push(&format!("  {} {}", self.waits_name(gate), gate.shown.title), None);
+        }
+        if all.len() > LISTED {
+            text.push(&format!("\n{} more: /waiting", all.len() - LISTED), None);
+        }
+        let post = show::note(Level::Ring, text, vec![]);
+        match all {
+            [one] => self.ring_about_card(chat, *one, post),
+            _ => self.ring_with(show::main_of(chat), post, None, None),
+        }
+    }
+
+    /// In reply to the card, so that an answer to either means the same.
+    fn ring_about_card(&mut self, chat: &Chat, gate: GateId, post: Post) {
+        let Some(gate) = self.state.gates.get(&gate).cloned() else { return };
+        let shown = self.card_in(&gate, &spot(chat));
+        let message = shown.as_ref().and_then(|s| self.state.messages.get(&s.delivery)).cloned();
+        let to = shown.map_or_else(|| show::main_of(chat), |shown| shown.to);
+        self.ring_with(to, post, message, gate.session());
+    }
+
+    fn ring_with(
+        &mut self,
+        to: Target,
+        post: Post,
+        reply_to: Option<crate::id::MessageId>,
+        session: Option<SessionId>,
+    ) {
+        let (rank, newest) = (Rank::Gate, Some(NewestOf::Rings));
+        let what = Outgoing::Post { post, reply_to };
+        self.deliver(Draft { to, what, rank, session, newest, not_before: None });
+    }
+}

@@ -1,0 +1,285 @@
+//! What people tap, and the reactions they put on cards: what it does, and what they are told.
+
+use super::{
+    Work,
+    gates::Who,
+    given::{Given, lower_first},
+    heard::words_of,
+    outbox::{Draft, target_of},
+    show,
+};
+use crate::{
+    Timestamp,
+    agent::{Asked, Decision},
+    answer::{Reacted, reacted},
+    bridge::{Action, Level, Mark, Place, Taps},
+    command::{Refusal, Start},
+    delivery::{Outgoing, Rank},
+    gate::{Answer, Gate, GateState},
+    id::{GateId, HeardId, MessageId, SessionId},
+    prompt::PromptMessage,
+    session::{Life, Session},
+    state::{HeardOutcome, HeardRow, Row},
+};
+
+/// What whoever tapped was told is remembered for so many messages, so that it is said once.
+const TOLD: usize = 256;
+
+/// What somebody who tapped is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::decide) enum Told {
+    /// What it did is seen in the chat anyway.
+    Seen(String),
+    /// Nothing else shows it: a refusal, or something that happens elsewhere.
+    Unseen(String),
+}
+
+impl Told {
+    fn of(result: Result<String, Refusal>) -> Self {
+        match result {
+            Ok(words) => Self::Seen(words),
+            Err(refusal) => Self::Unseen(words_of(Err(refusal))),
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Where the service shows nothing to whoever tapped, what nothing else shows is said.
+    pub(super) fn tell_who_tapped(&mut self, place: &Place, message: &MessageId, told: Told) {
+        let taps = self.state.limits_of(&place.bridge, &place.chat).taps;
+        if let (Told::Unseen(words), Taps::Unanswered) = (&told, taps) {
+            self.say_about(place, message, words);
+        }
+        let (Told::Seen(words) | Told::Unseen(words)) = told;
+        self.out.notice = Some(words);
+    }
+
+    /// A silent note in reply to that message; the same words about it only once.
+    pub(super) fn say_about(&mut self, place: &Place, message: &MessageId, words: &str) {
+        let key = (place.clone(), message.clone(), words.to_owned());
+        if self.state.told.contains(&key) {
+            return;
+        }
+        self.state.told.push_back(key);
+        if self.state.told.len() > TOLD {
+            self.state.told.pop_front();
+        }
+        let post = show::note(Level::Note, show::ticked(words), vec![]);
+        self.deliver(Draft {
+            to: target_of(place),
+            what: Outgoing::Post { post, reply_to: Some(message.clone()) },
+            rank: Rank::Reply,
+            session: None,
+            newest: None,
+            not_before: None,
+        });
+    }
+
+    /// A reaction on a card. `None`: it is on none, or none that answers. It never stands for a code
+    /// that must be typed.
+    pub(super) fn reaction(
+        &mut self,
+        emoji: &str,
+        gate: Option<GateId>,
+        at: Timestamp,
+        who: &Who,
+    ) -> Option<Told> {
+        let gate = self.state.gates.get(&gate?)?;
+        let (id, given) = (gate.id, given_by(gate, reacted(emoji)?)?);
+        if gate.is_open() && self.long_ago(at).is_some() {
+            return Some(Told::Unseen("That was put there long ago and decides nothing now.".into()));
+        }
+        Some(Told::of(self.answer_gate(id, given, who)))
+    }
+
+    /// What was decided stays so, whatever becomes of the reaction that decided it.
+    pub(super) fn reaction_taken_back(
+        &mut self,
+        place: &Place,
+        message: &MessageId,
+        emoji: &str,
+        gate: Option<GateId>,
+    ) {
+        let gate = gate.and_then(|gate| self.state.gates.get(&gate));
+        let Some(gate) = gate.filter(|_| reacted(emoji).is_some()) else { return };
+        let (GateState::Answered { answer, .. } | GateState::Taken { answer, .. }) = &gate.state
+        else {
+            return;
+        };
+        let mut words = format!(
+            "Taking a reaction back changes nothing: {} stays {}.",
+            gate.code,
+            lower_first(&answer.verdict)
+        );
+        if let Some(how) = self.how_to_stop(gate, answer) {
+            words.push_str(&how);
+        }
+        self.say_about(place, message, &words);
+    }
+
+    /// What still helps against something that was let through.
+    pub(super) fn how_to_stop(&self, gate: &Gate, answer: &Answer) -> Option<String> {
+        let allowed = match answer.decision {
+            Decision::Allow { .. } | Decision::Plan { .. } => true,
+            Decision::Deny { .. }
+            | Decision::Answers { .. }
+            | Decision::Approve { .. }
+            | Decision::SendBack { .. } => false,
+        };
+        let session = gate.session().filter(|id| allowed && self.is_live(*id))?;
+        Some(format!(" /stop {} interrupts it.", self.session_name(session)))
+    }
+
+    /// What a tap does.
+    pub(super) fn tap(&mut self, action: &Action, who: &Who) -> Told {
+        let once = Given::Allow { code_typed: false };
+        let given = |work: &mut Self, gate: &GateId, given| {
+            Told::of(work.answer_gate(*gate, given, who))
+        };
+        match action {
+            Action::Allow { gate } => given(self, gate, once),
+            Action::AllowForSession { gate } => {
+                given(self, gate, Given::AllowForSession { code_typed: false })
+            }
+            Action::AllowWithEdits { gate } => given(self, gate, Given::AllowWithEdits),
+            Action::Deny { gate } => given(self, gate, Given::Deny { reason: None }),
+            Action::Choose { gate, question, option } => {
+                given(self, gate, Given::Option { question: *question, option: *option })
+            }
+            Action::Submit { gate, question } => {
+                given(self, gate, Given::Ticked { question: *question })
+            }
+            Action::SendBack { gate } => given(self, gate, Given::AskBack),
+            Action::SendTo { heard, session } => self.send_kept(*heard, *session),
+            Action::StartAndSend { heard } => self.start_and_send(*heard, who),
+            Action::Drop { heard } => self.drop_kept(*heard),
+            Action::SendEdit { heard } => self.send_kept_to_its_own(*heard),
+            Action::Resume { session } => {
+                let result = self.resume(*session);
+                let name = self.session_name(*session);
+                Told::Unseen(words_of(result.map(|()| format!("{name} goes on."))))
+            }
+            Action::Interrupt { session } => self.interrupt_one(*session),
+            Action::InterruptAll => self.interrupt_all(),
+            Action::CancelRun { run } => Told::of(self.cancel_by_tap(*run, who)),
+            Action::RetryRun { run } => Told::of(self.retry_by_tap(*run, who)),
+            Action::FillIn { form, at, option } => self.fill_in(*form, *at, *option),
+            Action::StartRun { form } => self.start_form(*form, who),
+            Action::DropRun { form } => self.drop_form(*form),
+        }
+    }
+
+    fn interrupt_one(&mut self, session: SessionId) -> Told {
+        let name = self.session_name(session);
+        if !self.is_live(session) {
+            return Told::Unseen(format!("{name} does not run."));
+        }
+        self.interrupt(session);
+        Told::Seen(format!("Stopping {name}; its context is kept."))
+    }
+
+    fn interrupt_all(&mut self) -> Told {
+        let works = |session: &&Session| matches!(session.life, Life::Working { .. });
+        let working: Vec<_> = self.state.live().filter(works).map(|session| session.id).collect();
+        if working.is_empty() {
+            return Told::Unseen("Nothing works. Nothing was stopped.".into());
+        }
+        for session in &working {
+            self.interrupt(*session);
+        }
+        let names: Vec<_> = working.iter().map(|id| self.session_name(*id)).collect();
+        Told::Unseen(format!("Stopping {}; their context is kept.", names.join(", ")))
+    }
+
+    fn start_and_send(&mut self, heard: HeardId, who: &Who) -> Told {
+        let Some((name, project)) = self.kept(heard).and_then(|(_, kept)| kept.start) else {
+            return already_gone();
+        };
+        let start = Start {
+            name: name.to_string(),
+            title: String::new(),
+            project: Some(project.to_string()),
+            agent: None,
+            ..Start::default()
+        };
+        match self.start(&start, &who.human) {
+            Ok(session) => self.send_kept(heard, session),
+            Err(refusal) => Told::of(Err(refusal)),
+        }
+    }
+
+    /// A kept message goes to the session a person chose.
+    fn send_kept(&mut self, heard: HeardId, session: SessionId) -> Told {
+        let Some((row, kept)) = self.kept(heard) else { return already_gone() };
+        let Some(target) = self.state.sessions.get(&session).cloned() else {
+            let words = "That session is not known here any more. Your text is still kept.";
+            return Told::Unseen(words.into());
+        };
+        if !target.life.is_live()
+            && let Err(refusal) = self.resume(session)
+        {
+            return Told::of(Err(refusal));
+        }
+        let message = row.message.clone().map(|id| PromptMessage {
+            heard,
+            place: row.place.clone(),
+            id,
+            targets: vec![target.name.clone()],
+        });
+        match self.queue(session, &kept.text, kept.form, &kept.by, message) {
+            Ok(prompt) => {
+                let outcome =
+                    HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
+                self.put(Row::Heard(HeardRow { outcome, ..row }));
+                let words = format!("Sent to {}.", target.name);
+                self.close_question(kept.asked, &kept.place, &words);
+                Told::Seen(words)
+            }
+            Err(refusal) => Told::of(Err(refusal)),
+        }
+    }
+
+    fn drop_kept(&mut self, heard: HeardId) -> Told {
+        let Some((row, kept)) = self.kept(heard) else { return already_gone() };
+        if let Some(message) = row.message.clone() {
+            let receipt =
+                PromptMessage { heard, place: row.place.clone(), id: message, targets: vec![] };
+            self.mark(&receipt, Mark::NotTaken { why: "dropped, as you wished".into() });
+        }
+        self.put(Row::Heard(HeardRow { outcome: HeardOutcome::Handled, ..row }));
+        self.close_question(kept.asked, &kept.place, "Dropped.");
+        Told::Seen("Dropped.".into())
+    }
+
+    fn send_kept_to_its_own(&mut self, heard: HeardId) -> Told {
+        match self.kept(heard).and_then(|(_, kept)| kept.session) {
+            Some(session) => self.send_kept(heard, session),
+            None => Told::Unseen("That edit is already sent or dropped. Nothing was done.".into()),
+        }
+    }
+}
+
+fn already_gone() -> Told {
+    Told::Unseen("That message is already sent or dropped. Nothing was done.".into())
+}
+
+/// What a reaction says to that gate. `None`: nothing, as a number where there is nothing to choose.
+fn given_by(gate: &Gate, reacted: Reacted) -> Option<Given> {
+    let question = gate.picked.iter().position(Option::is_none).unwrap_or(0);
+    let chooses = match gate.ask {
+        Asked::Questions { .. } | Asked::Approval(_) => true,
+        Asked::Permission { .. } | Asked::Plan { .. } => false,
+    };
+    match reacted {
+        // What is ticked is what the yes is about.
+        Reacted::Yes if gate.ticked.iter().any(|(at, _)| *at == question) => {
+            Some(Given::Ticked { question })
+        }
+        Reacted::Yes => Some(Given::Allow { code_typed: false }),
+        Reacted::No => Some(Given::Deny { reason: None }),
+        Reacted::Option(number) => {
+            let option = number.checked_sub(1).filter(|_| chooses)?;
+            Some(Given::Option { question, option })
+        }
+    }
+}
