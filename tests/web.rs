@@ -95,6 +95,7 @@ impl Home {
             }),
             whose,
             programs: None,
+            matrix: None,
             protections: Arc::new([]),
             phone: Some(phone()),
         };
@@ -481,6 +482,12 @@ async fn the_web_does_not_let_people_in_or_stop_vigie() {
         ("GET", "/api/v1/tokens"),
         ("DELETE", "/api/v1/tokens/ci"),
         ("POST", "/api/v1/down"),
+        ("GET", "/api/v1/matrix"),
+        ("GET", "/api/v1/matrix/verifications"),
+        ("POST", "/api/v1/matrix/verifications"),
+        ("POST", "/api/v1/matrix/verifications/ver_1/accept"),
+        ("POST", "/api/v1/matrix/verifications/ver_1/confirm"),
+        ("POST", "/api/v1/matrix/people/@ines:example.org/accept"),
     ] {
         let request = Request::builder()
             .method(method)

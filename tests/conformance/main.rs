@@ -97,6 +97,7 @@ async fn serve() -> Served {
         protections: Arc::new([]),
         phone: None,
         programs: Some(programs),
+        matrix: None,
     };
     let parts = web::Parts {
         config: &config,

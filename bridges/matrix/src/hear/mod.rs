@@ -35,6 +35,7 @@ use vigie_core::bridge::{Inbox, Lost};
 
 use crate::{
     MatrixBridge, NAME,
+    say::typing,
     store::{SetAside, heard},
 };
 
@@ -148,7 +149,7 @@ async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
         unbroken("desk", || desk::Desk::new(hearing).run()),
         unbroken("rooms", || rooms::keep_up(hearing)),
         unbroken("late keys", || sealed::open_late(hearing)),
-        prune(hearing),
+        future::join(prune(hearing), unbroken("typing", || typing::keep(bridge))),
     )
     .await;
 }

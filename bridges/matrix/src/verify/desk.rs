@@ -84,7 +84,11 @@ impl Verifying {
         }
     }
 
-    async fn begin(self, client: Client, user: OwnedUserId) -> Result<Verification, NotDone> {
+    pub(super) async fn begin(
+        self,
+        client: Client,
+        user: OwnedUserId,
+    ) -> Result<Verification, NotDone> {
         let shared = self.0.clone();
         let begun = self.apart(async move { begin(&shared, client, &user).await })?;
         let id = match tokio::time::timeout(PATIENCE, begun).await {
@@ -95,7 +99,11 @@ impl Verifying {
         self.0.flows().get(id).ok_or(NotDone::Over)
     }
 
-    async fn step(&self, id: VerificationId, step: Step) -> Result<Verification, NotDone> {
+    pub(super) async fn step(
+        &self,
+        id: VerificationId,
+        step: Step,
+    ) -> Result<Verification, NotDone> {
         let steps = self.0.flows().steps(id)?;
         let (answer, answered) = oneshot::channel();
         let asked = async {
@@ -191,7 +199,7 @@ async fn smallest_room(client: &Client, user: &UserId) -> Option<Room> {
     smallest.map(|(_, room)| room)
 }
 
-async fn accept_change(client: Client, user: OwnedUserId) -> Result<(), NotDone> {
+pub(super) async fn accept_change(client: Client, user: OwnedUserId) -> Result<(), NotDone> {
     let unread = |error: matrix_sdk::encryption::CryptoStoreError| NotDone::NotReady {
         why: error.to_string(),
     };

@@ -11,6 +11,8 @@ mod look;
 mod model;
 mod read;
 mod standing;
+#[cfg(test)]
+mod tests;
 
 pub use look::{Backup, Look, PersonLook, RoomKind, RoomLook};
 pub use model::{
