@@ -68,7 +68,7 @@ mod tests {
             while offset < text.len() as u64 {
                 let part = part(&file, offset, most).unwrap();
                 assert!(part.next > offset, "at {offset} with {most}");
-                joined += &part.text;
+                joined.push_str(&part.text);
                 offset = part.next;
             }
             assert_eq!(joined, text);

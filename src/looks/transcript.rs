@@ -117,10 +117,10 @@ fn told(spec: &Spec, talk: &Talk) -> Result<Transcript, NoTranscript> {
     for (said, part) in talk.said.iter().zip(&parts).skip(dropped) {
         let speaks = speaker_of(&said.what);
         if speaks.is_some() && speaks != speaker {
-            markdown += &heading(speaks.unwrap_or_default(), said.at);
+            markdown.push_str(&heading(speaks.unwrap_or_default(), said.at));
             speaker = speaks;
         }
-        markdown += part;
+        markdown.push_str(part);
     }
     Ok(Transcript { markdown, source: Source::Conversation, left_out })
 }
@@ -187,7 +187,7 @@ fn body(text: &str) -> String {
         body.push('\n');
     }
     if let Some(fence) = fence {
-        body += &fence;
+        body.push_str(&fence);
         body.push('\n');
     }
     if cut < text.len() {

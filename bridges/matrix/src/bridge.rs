@@ -20,7 +20,7 @@ use vigie_core::{
 
 use crate::{
     NAME,
-    account::{Folder, FolderError, Session},
+    account::{Folder, FolderError, Held, Session},
     connect::{self, NotReady},
     hear, say,
     store::Store,
@@ -29,7 +29,7 @@ use crate::{
 
 /// Longest text of one message, in bytes: an encrypted edit holds it twice, each time with its HTML,
 /// and all of that as base64. Source of the 65,536 bytes of an event: Matrix specification, "Size limits".
-const TEXT: usize = 8_000;
+pub(crate) const TEXT: usize = 8_000;
 
 /// HTML knows no most; this many make the HTML about as long as the text once more.
 const SPANS: usize = 200;
@@ -129,9 +129,12 @@ pub struct MatrixBridge {
     pub(crate) store: Store,
     client: OnceCell<Client>,
     pub(crate) verifying: Verifying,
+    pub(crate) saying: say::Saying,
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
+    /// The stores bear one process.
+    _held: Held,
 }
 
 impl MatrixBridge {
@@ -141,6 +144,8 @@ impl MatrixBridge {
     /// No account is set up, or a file cannot be used.
     pub fn open(options: Options) -> Result<Arc<Self>, OpenFailed> {
         let session = options.folder.session()?;
+        options.folder.goes_with(&session)?;
+        let held = options.folder.hold()?;
         let store = Store::open(&options.folder.database(), (options.clock)())?;
         let (people, clock) = (options.people.clone(), options.clock.clone());
         Ok(Arc::new(Self {
@@ -158,8 +163,10 @@ impl MatrixBridge {
             quick_reactions: options.quick_reactions,
             parts: options.parts.unwrap_or(PARTS),
             client: OnceCell::new(),
+            saying: say::Saying::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
+            _held: held,
         }))
     }
 

@@ -185,8 +185,10 @@ async fn output(command: &mut Command) -> Result<String, String> {
     match timeout(ANSWERS_WITHIN, run).await {
         Err(_) => Err(format!("it did not end within {} s", ANSWERS_WITHIN.as_secs())),
         Ok(Err(error)) => Err(error.to_string()),
-        Ok(Ok(out)) => Ok(String::from_utf8_lossy(&out.stdout).into_owned()
-            + &String::from_utf8_lossy(&out.stderr)),
+        Ok(Ok(out)) => {
+            let [said, wrong] = [&out.stdout, &out.stderr].map(|text| String::from_utf8_lossy(text));
+            Ok(format!("{said}{wrong}"))
+        }
     }
 }
 

@@ -153,7 +153,7 @@ mod tests {
         let mut run = Cost::default();
         assert_eq!(run.read(Some(1.5), Some(path)), None, "spent by an earlier run");
         let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
-        file.write_all((line("a", 3) + &line("a", 3) + &line("b", 4)).as_bytes()).unwrap();
+        file.write_all([line("a", 3), line("a", 3), line("b", 4)].concat().as_bytes()).unwrap();
         assert_eq!(run.read(Some(1.75), Some(path)), Some(cost(250_000, 20, 7)));
         assert_eq!(run.read(Some(1.75), Some(path)), None, "nothing new");
         assert_eq!(

@@ -43,12 +43,12 @@ impl Terminal {
         }
         out += "\x1b[J";
         for line in lines {
-            out += &visible(line);
+            out.push_str(&visible(line));
             out += "\r\n";
         }
         let lower = lower(below, columns);
         self.drawn = lower.len();
-        out += &lower.join("\r\n");
+        out.push_str(&lower.join("\r\n"));
         print(&out)
     }
 }

@@ -178,7 +178,7 @@ fn takes(out: &Out, plan: &Plan) -> Option<String> {
         let default = other.map(|it| format!(", {it} if not given")).unwrap_or_default();
         let kind = format!("{kind}{bounds}{default}");
         vec![
-            Cell::plain("  ".to_owned() + &param.name),
+            Cell::plain(format!("  {}", param.name)),
             value,
             Cell::inked(out, Ink::Dim, plain::line(&kind)),
             Cell::plain(plain::line(&param.title)),

@@ -148,7 +148,7 @@ fn listed(new: &[String]) -> String {
     let mut text = String::from("Not yet in git:\n");
     for name in new.iter().take(NAMED) {
         text += "  ";
-        text += &shown(&name.replace('\n', "\\n"));
+        text.push_str(&shown(&name.replace('\n', "\\n")));
         text += "\n";
     }
     if new.len() > NAMED {

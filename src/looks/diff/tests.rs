@@ -161,7 +161,7 @@ async fn a_filter_that_cannot_be_switched_off_is_refused() {
     let repository = Repository::new();
     let config = format!("[filter \"a=b\"]\n\tclean = {}\n", repository.trap());
     let path = repository.folder().join(".git/config");
-    fs::write(&path, fs::read_to_string(&path).unwrap() + &config).unwrap();
+    fs::write(&path, format!("{}{config}", fs::read_to_string(&path).unwrap())).unwrap();
     repository.write(".gitattributes", "* filter=a=b\n");
     repository.write("a.txt", "changed\n");
     assert!(matches!(diff(&repository.folder(), &unconfined).await, Err(NoChanges::Git(_))));

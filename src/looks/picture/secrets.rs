@@ -88,7 +88,7 @@ fn find(text: &str, offset: usize, found: &mut Vec<Range<usize>>) {
             let (left, right) = text.split_at(at);
             let halves = [mask(left), mask(right)];
             let each = halves.iter().all(|half| half.masked > 0);
-            if each && halves[0].text.clone() + &halves[1].text == masked.text {
+            if each && [halves[0].text.as_str(), &halves[1].text].concat() == masked.text {
                 find(left, offset, found);
                 find(right, offset + at, found);
                 return;

@@ -197,12 +197,12 @@ mod tests {
 
     #[test]
     fn json_is_as_deep_as_can_be_kept() {
-        let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+        let nested = |levels: usize| ["[", "]"].map(|each| each.repeat(levels)).concat();
         assert!(json(nested(DEEPEST_JSON).as_bytes()).is_ok());
         for levels in [DEEPEST_JSON + 1, 127, 129, 100_000] {
             assert_eq!(json(nested(levels).as_bytes()), Err(too_deep()), "{levels}");
         }
-        let objects = r#"{"a":"#.repeat(65) + "1" + &"}".repeat(65);
+        let objects = [r#"{"a":"#.repeat(65), "1".into(), "}".repeat(65)].concat();
         assert_eq!(json(objects.as_bytes()), Err(too_deep()));
     }
 

@@ -12,6 +12,7 @@ import asyncio
 import copy
 import json
 import os
+import shutil
 import sys
 import uuid
 from email.utils import parsedate_to_datetime
@@ -387,6 +388,8 @@ async def main():
         for task in at_work:
             task.cancel()
         await phone.keys.close()
+        # Whoever gave the folder may be gone already.
+        shutil.rmtree(phone.folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -119,8 +119,7 @@ impl Walk<'_> {
     fn address(&mut self, span: &Span) {
         let Style::Link { url } = &span.style else { return };
         let is_link = self.open.iter().any(|tag| matches!(tag, Tag::Link { .. }));
-        let label = &self.rich.text[span.range.clone()];
-        if !is_link && !says(label, url) {
+        if !is_link && !is_said(self.rich, span, url) {
             self.text(&format!(" ({})", clean_text(url)));
         }
     }
@@ -157,7 +156,7 @@ fn tags(rich: &Rich, active: &[usize]) -> Vec<Tag> {
         tags.push(pre);
         return tags;
     }
-    tags.extend(active.iter().find_map(|span| link(*span, style(span), words(*span))));
+    tags.extend(active.iter().find_map(|span| link(rich, *span)));
     let is = |wanted: fn(&Style) -> bool| active.iter().any(|span| wanted(style(span)));
     if is(|style| matches!(style, Style::Bold | Style::Heading | Style::LookAlike)) {
         tags.push(Tag::Strong);
@@ -173,11 +172,20 @@ fn tags(rich: &Rich, active: &[usize]) -> Vec<Tag> {
     tags
 }
 
-fn link(span: usize, style: &Style, label: &str) -> Option<Tag> {
-    let Style::Link { url } = style else { return None };
-    let said = says(label, url);
-    let misleads = reads_as_address(label) && !said;
-    (is_taken(url) && !misleads).then(|| Tag::Link { span, url: url.clone(), said })
+fn link(rich: &Rich, at: usize) -> Option<Tag> {
+    let span = &rich.spans[at];
+    let Style::Link { url } = &span.style else { return None };
+    let label = &rich.text[span.range.clone()];
+    let misleads = reads_as_address(label) && !says(label, url);
+    let said = is_said(rich, span, url);
+    (is_taken(url) && !misleads).then(|| Tag::Link { span: at, url: url.clone(), said })
+}
+
+/// Whether a reader knows where the label leads: it is the address, or the address follows it.
+fn is_said(rich: &Rich, span: &Span, url: &str) -> bool {
+    let after = rich.text[span.range.end..].strip_prefix(" (");
+    let follows = after.and_then(|after| after.strip_prefix(url));
+    says(&rich.text[span.range.clone()], url) || follows.is_some_and(|rest| rest.starts_with(')'))
 }
 
 /// A language as a client can look it up.

@@ -9,7 +9,6 @@ create table said (
     event   text,
     primary key (key, part)
 ) strict;
-create index said_event on said (event) where event is not null;
 
 -- A message of ours that changes: how often it did, and what it shows now.
 create table edited (
@@ -67,4 +66,10 @@ create table thread (
     shown text not null,       -- a digest
     last  text,
     primary key (room, root)
+) strict;
+
+-- Rooms that we made, by the delivery that asked for them; that of the space is 'space'.
+create table made (
+    key  text primary key,
+    room text                  -- null: under way, or nobody knows
 ) strict;

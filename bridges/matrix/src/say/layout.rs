@@ -1,0 +1,239 @@
+//! A post as Matrix has it: a text, and reactions where other services have buttons. Pure.
+
+use vigie_bridge_kit::{
+    layout::{self as neutral, Laid, Service, Where},
+    sheet::{NOTHING, Sheet},
+};
+use vigie_core::{
+    Timestamp,
+    bridge::{Action, Button, Post, TextUnit},
+    text::Rich,
+};
+
+use super::content::fitting;
+use crate::{
+    bridge::TEXT,
+    markup::{Kind, Text, text},
+    store::Meaning,
+};
+
+/// What stands on a button, in bytes: longer labels are in the text already, or do not matter.
+const LONGEST_LABEL: usize = 240;
+
+const KEYCAPS: [&str; 10] = [
+    "1\u{FE0F}\u{20E3}",
+    "2\u{FE0F}\u{20E3}",
+    "3\u{FE0F}\u{20E3}",
+    "4\u{FE0F}\u{20E3}",
+    "5\u{FE0F}\u{20E3}",
+    "6\u{FE0F}\u{20E3}",
+    "7\u{FE0F}\u{20E3}",
+    "8\u{FE0F}\u{20E3}",
+    "9\u{FE0F}\u{20E3}",
+    "\u{1F51F}",
+];
+
+const YES: &str = "👍";
+const NO: &str = "👎";
+
+pub(super) const SERVICE: Service = Service { name: "Matrix", details: legend_lines };
+
+/// Lays `post` out; `now` tells how long something has been going on.
+pub(super) fn lay_out(post: &Post, is_thread: bool, now: Timestamp) -> Laid {
+    let place = if is_thread { Where::Thread } else { Where::Main };
+    neutral::lay_out(SERVICE, post, place, now)
+}
+
+/// Vigie's own words.
+pub(super) fn plain(words: &str) -> Text {
+    fit(&neutral::plain(SERVICE, words), Kind::New)
+}
+
+/// The sheet in one event.
+pub(super) fn fit(sheet: &Sheet, kind: Kind) -> Text {
+    fit_in(sheet, kind, usize::MAX)
+}
+
+/// The same in at most `most` bytes of text, where the server finds it too large.
+pub(super) fn fit_in(sheet: &Sheet, kind: Kind, most: usize) -> Text {
+    let compose = |rich: &Rich| {
+        let text = fitting(seen(text(rich)), kind)?;
+        (text.body.len() <= most).then_some(text)
+    };
+    sheet
+        .fit(TEXT.min(most), TextUnit::Bytes, compose)
+        .unwrap_or_else(|| seen(text(&Rich::default())))
+}
+
+/// An event without anything to see is none for a reader.
+fn seen(text: Text) -> Text {
+    let blank = |c: char| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{180E}'
+                    | '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{206F}' | '\u{2800}'
+                    | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}'
+                    | '\u{E0000}'..='\u{E0FFF}'
+            )
+    };
+    if text.body.chars().all(blank) { Text { body: NOTHING.into(), html: None } } else { text }
+}
+
+/// What reactions mean that stand in for those buttons.
+pub(super) fn meanings(buttons: &[Button]) -> Vec<Meaning> {
+    let with_emoji = emojis(buttons).into_iter().zip(buttons);
+    let meaning = |(emoji, button): (Option<&str>, &Button)| {
+        Some(Meaning { emoji: emoji?.to_owned(), action: button.action.clone() })
+    };
+    with_emoji.filter_map(meaning).collect()
+}
+
+/// An emoji for each button: a thumb for yes and no, and keycaps for all others, in their order, as
+/// long as there are any.
+fn emojis(buttons: &[Button]) -> Vec<Option<&'static str>> {
+    let mut keycaps = KEYCAPS.into_iter();
+    let (mut yes, mut no) = (Some(YES), Some(NO));
+    let emoji = |button: &Button| match button.action {
+        Action::Allow { .. } => yes.take().or_else(|| keycaps.next()),
+        Action::Deny { .. } => no.take().or_else(|| keycaps.next()),
+        Action::AllowForSession { .. }
+        | Action::AllowWithEdits { .. }
+        | Action::SendBack { .. }
+        | Action::Choose { .. }
+        | Action::Submit { .. }
+        | Action::SendTo { .. }
+        | Action::StartAndSend { .. }
+        | Action::Drop { .. }
+        | Action::SendEdit { .. }
+        | Action::Resume { .. }
+        | Action::Interrupt { .. }
+        | Action::InterruptAll
+        | Action::CancelRun { .. }
+        | Action::RetryRun { .. }
+        | Action::FillIn { .. }
+        | Action::StartRun { .. }
+        | Action::DropRun { .. } => keycaps.next(),
+    };
+    buttons.iter().map(emoji).collect()
+}
+
+/// A line for each button: `1️⃣ SQLite — one file, no server`. What the text says already is not said
+/// twice.
+fn legend_lines(buttons: &[Button], shown: &str) -> Vec<String> {
+    let emojis = emojis(buttons);
+    let line = |(emoji, button): (&Option<&str>, &Button)| {
+        let detail = button.detail.as_deref().map(str::trim);
+        let detail = detail.filter(|detail| !detail.is_empty() && !shown.contains(detail));
+        let detail = detail.map(|detail| format!(" — {detail}")).unwrap_or_default();
+        Some(format!("{} {}{detail}", (*emoji)?, label(button)))
+    };
+    let mut lines: Vec<String> = emojis.iter().zip(buttons).filter_map(line).collect();
+    let without: Vec<String> =
+        emojis.iter().zip(buttons).filter(|(e, _)| e.is_none()).map(|(_, b)| label(b)).collect();
+    if !without.is_empty() {
+        lines.push(format!("To choose one of these, write it: {}", without.join(", ")));
+    }
+    lines
+}
+
+pub(super) fn label(button: &Button) -> String {
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    let words: Vec<&str> = button.label.split(blank).filter(|word| !word.is_empty()).collect();
+    let label = words.join(" ");
+    if label.is_empty() {
+        return "(no words)".into();
+    }
+    vigie_bridge_kit::measure::shortened(&label, LONGEST_LABEL, TextUnit::Bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vigie_core::{
+        bridge::Weight,
+        id::{GateId, SessionId},
+    };
+
+    fn gate() -> GateId {
+        GateId::from_parts(Timestamp::default(), 1)
+    }
+
+    fn button(label: &str, detail: Option<&str>, action: Action) -> Button {
+        Button {
+            label: label.into(),
+            detail: detail.map(str::to_owned),
+            weight: Weight::Plain,
+            action,
+        }
+    }
+
+    fn choose(label: &str, detail: Option<&str>, option: usize) -> Button {
+        button(label, detail, Action::Choose { gate: gate(), question: 0, option })
+    }
+
+    #[test]
+    fn yes_and_no_are_thumbs_and_all_else_has_a_number() {
+        let buttons = [
+            button("Deny", None, Action::Deny { gate: gate() }),
+            button("Approve", None, Action::Allow { gate: gate() }),
+            button("For this session", None, Action::AllowForSession { gate: gate() }),
+        ];
+        let emojis: Vec<String> = meanings(&buttons).into_iter().map(|m| m.emoji).collect();
+        assert_eq!(emojis, ["👎", "👍", KEYCAPS[0]]);
+        assert_eq!(
+            legend_lines(&buttons, "cargo test"),
+            ["👎 Deny", "👍 Approve", "1️⃣ For this session"]
+        );
+    }
+
+    #[test]
+    fn options_are_numbered_and_say_what_they_are() {
+        let buttons = [
+            choose("SQLite", Some("one file, no server"), 0),
+            choose("Postgres", Some("said above"), 1),
+        ];
+        let lines = legend_lines(&buttons, "Which? (said above)");
+        assert_eq!(lines, ["1️⃣ SQLite — one file, no server", "2️⃣ Postgres"]);
+    }
+
+    #[test]
+    fn an_eleventh_option_is_written() {
+        let label = |at| format!("option {at}");
+        let buttons: Vec<_> = (1..=12).map(|at| choose(&label(at), None, at)).collect();
+        assert_eq!(meanings(&buttons).len(), 10);
+        let lines = legend_lines(&buttons, "");
+        assert_eq!(lines.len(), 11);
+        assert_eq!(lines[10], "To choose one of these, write it: option 11, option 12");
+    }
+
+    #[test]
+    fn two_sessions_to_resume_are_two_numbers() {
+        let resume =
+            |at| Action::Resume { session: SessionId::from_parts(Timestamp::default(), at) };
+        let buttons =
+            [button("Resume PD-1", None, resume(1)), button("Resume PD-2", None, resume(2))];
+        let meanings = meanings(&buttons);
+        assert_eq!(meanings[1], Meaning { emoji: KEYCAPS[1].into(), action: resume(2) });
+    }
+
+    #[test]
+    fn nothing_to_see_is_said() {
+        let sheet = Sheet { contents: vec![Rich::plain("\u{200B} \n")], ..Sheet::default() };
+        assert_eq!(fit(&sheet, Kind::New).body, NOTHING);
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_and_says_so() {
+        for text in ["漢".repeat(40_000), "&".repeat(90_000), "\n\"".repeat(60_000)] {
+            let sheet = neutral::plain(SERVICE, &text);
+            let fitted = fit(&sheet, Kind::Edit);
+            assert!(
+                fitted.body.ends_with("… (cut: it is longer than Matrix takes)"),
+                "{}",
+                fitted.body
+            );
+            assert!(fitted.body.len() > 3_000, "{}", fitted.body.len());
+        }
+    }
+}

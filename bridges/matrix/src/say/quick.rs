@@ -1,0 +1,161 @@
+//! What a card without buttons is answered with: a legend of reactions, our own ones to tap on, and
+//! a poll beside it. The legend must stand before the card counts as said; the rest is as good as
+//! the moment lets it be, since the card says how to answer without it.
+
+use matrix_sdk::ruma::EventId;
+use tracing::warn;
+use vigie_core::{
+    bridge::{Action, Button, Card, CardKind, CardState, SayError},
+    id::DeliveryId,
+};
+
+use super::{
+    content::{self, Standing},
+    door::{Door, Failed},
+    layout::{self, label},
+    once::{Changes, Outgoing},
+    outcome::{self, Refusal},
+};
+use crate::store::{Meaning, Part, Quick, bare};
+
+/// Most of our own reactions below one card. Each is one of the few events that an account may send,
+/// and so is taking it back; Synapse lets ten pass at once.
+const MOST: usize = 6;
+
+/// Most answers of a poll. Source: MSC3381.
+const ANSWERS: usize = 20;
+
+/// The part of a delivery that is its poll.
+const POLL: usize = 1;
+
+/// From now on reactions on the message mean those buttons; our own reactions are those to tap on.
+/// Returns the calls it took.
+pub(super) async fn offer(
+    door: &Door<'_>,
+    message: &EventId,
+    buttons: &[Button],
+) -> Result<usize, SayError> {
+    let meanings = layout::meanings(buttons);
+    let store = &door.bridge.store;
+    let kept = store.set_legend(door.room.room_id(), message, meanings.clone()).await;
+    kept.map_err(outcome::unwritten)?;
+    let there = store.quick(door.room.room_id(), message).await.map_err(outcome::unwritten)?;
+    let wanted = if door.bridge.quick_reactions { to_tap(&meanings) } else { Vec::new() };
+    let mut calls = 0;
+    for quick in there.iter().filter(|quick| !wanted.contains(&quick.emoji)) {
+        match take_back(door, message, quick).await {
+            Ok(made) => calls += made,
+            Err(error) => return Ok(given_up(&error, calls)),
+        }
+    }
+    let missing = |emoji: &&String| {
+        !there.iter().any(|quick| quick.emoji == **emoji && quick.reaction.is_some())
+    };
+    for emoji in wanted.iter().filter(missing) {
+        calls += 1;
+        if let Err(error) = put(door, message, emoji).await {
+            return Ok(given_up(&error, calls));
+        }
+    }
+    Ok(calls)
+}
+
+/// The rest is left: the next change of the card tries again.
+fn given_up(error: &SayError, calls: usize) -> usize {
+    warn!(%error, "reactions to tap on are not all as they should be");
+    calls
+}
+
+fn to_tap(meanings: &[Meaning]) -> Vec<String> {
+    let emojis = meanings.iter().map(|meaning| meaning.emoji.clone());
+    if meanings.len() > MOST { Vec::new() } else { emojis.collect() }
+}
+
+async fn put(door: &Door<'_>, message: &EventId, emoji: &str) -> Result<(), SayError> {
+    let (store, room) = (&door.bridge.store, door.room.room_id());
+    let begun = Quick { emoji: emoji.to_owned(), reaction: None };
+    store.keep_quick(room, message, begun.clone()).await.map_err(outcome::unwritten)?;
+    let content = content::reaction(message, emoji);
+    let transaction = format!("vigie.q.{}.{}", short(message), bare(emoji).escape_unicode());
+    match door.send("m.reaction", &content, &transaction).await {
+        Ok(event) => {
+            let there = Quick { reaction: Some(event), ..begun };
+            store.keep_quick(room, message, there).await.map_err(outcome::unwritten)
+        }
+        Err(Failed { refusal: Some(Refusal::Duplicate), .. }) => Ok(()),
+        Err(failed) => Err(failed.error),
+    }
+}
+
+/// Takes one of our reactions back; one whose event nobody knows is asked for by its transaction.
+async fn take_back(door: &Door<'_>, message: &EventId, quick: &Quick) -> Result<usize, SayError> {
+    let (store, room) = (&door.bridge.store, door.room.room_id());
+    let Some(reaction) = &quick.reaction else {
+        store.drop_quick(room, message, quick.emoji.clone()).await.map_err(outcome::unwritten)?;
+        return Ok(0);
+    };
+    door.redact(reaction, &format!("vigie.r.{}", short(reaction))).await?;
+    store.drop_quick(room, message, quick.emoji.clone()).await.map_err(outcome::unwritten)?;
+    Ok(1)
+}
+
+fn short(event: &EventId) -> &str {
+    event.as_str().trim_start_matches('$')
+}
+
+/// Puts a poll beside a card with one question and one answer to it, where polls are wanted.
+pub(super) async fn open_poll(
+    door: &Door<'_>,
+    standing: &Standing,
+    message: &EventId,
+    card: &Card,
+    key: DeliveryId,
+) -> Result<usize, SayError> {
+    if !door.bridge.polls || card.state != CardState::Open {
+        return Ok(0);
+    }
+    let Some(answers) = answers(card) else { return Ok(0) };
+    let part = Part { key, number: POLL };
+    let question = card.content.text.lines().next().unwrap_or(&card.title);
+    let content = content::poll(question, &answers);
+    let poll = Outgoing {
+        kind: "org.matrix.msc3381.poll.start",
+        digest: content::digest(&content),
+        content: content::placed(content, standing, part),
+        changes: Changes::Never,
+        door,
+    };
+    let arrived = match poll.once(part).await {
+        Ok(arrived) => arrived,
+        Err(failed) => return Ok(given_up(&failed.error, 1)),
+    };
+    let kept = door.bridge.store.keep_poll(door.room.room_id(), message, &arrived.event).await;
+    kept.map_err(outcome::unwritten)?;
+    Ok(arrived.calls)
+}
+
+/// The answers of a poll, by what they do; `None` where it would not be one question with one answer.
+fn answers(card: &Card) -> Option<Vec<(String, String)>> {
+    let one = |button: &Button| match &button.action {
+        action @ Action::Choose { question: 0, .. } => Some((action.to_string(), label(button))),
+        _ => None,
+    };
+    let answers: Vec<_> = card.buttons.iter().map(one).collect::<Option<_>>()?;
+    let fits = card.kind == CardKind::Question && (2..=ANSWERS).contains(&answers.len());
+    fits.then_some(answers)
+}
+
+/// The card is decided, and no vote counts any more.
+pub(super) async fn end_poll(door: &Door<'_>, message: &EventId) -> Result<usize, SayError> {
+    let (store, room) = (&door.bridge.store, door.room.room_id());
+    let Some(poll) = store.open_poll(room, message).await.map_err(outcome::unwritten)? else {
+        return Ok(0);
+    };
+    let end = content::poll_end(&poll);
+    let transaction = format!("vigie.p.{}", short(&poll));
+    if let Err(failed) = door.send("org.matrix.msc3381.poll.end", &end, &transaction).await {
+        return Ok(given_up(&failed.error, 1));
+    }
+    store.end_poll(room, message).await.map_err(outcome::unwritten)?;
+    Ok(1)
+}

@@ -1,0 +1,4 @@
+//! x
+#![cfg(feature = "matrix")]
+#[test]
+fn nothing() {}
