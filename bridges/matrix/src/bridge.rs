@@ -12,8 +12,8 @@ use vigie_bridge_kit::database::OpenError;
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Cards, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
-        SayError, Taps, TextUnit,
+        Bridge, Budget, Cards, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room,
+        Said, Say, SayError, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
