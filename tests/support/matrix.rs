@@ -4,7 +4,7 @@
 
 use matrix_lab::{Homeserver, Login, Membership, Message, Phone, Room, Tools, shared};
 use serde_json::{Value, json};
-use std::{fs, process::Command};
+use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
 use super::home::{DEADLINE, Home};
 
@@ -30,16 +30,21 @@ pub(crate) fn vigie_up(home: &Home) -> Command {
 impl Life {
     /// A daemon of that layout, up, with Ada in its room.
     pub(crate) async fn begin(tools: &Tools, layout: &str) -> Self {
-        Self::with(tools, layout, "").await
+        Self::on(shared(tools).await, layout, |_| String::new()).await
     }
 
-    /// The same with more in the configuration.
-    pub(crate) async fn with(tools: &Tools, layout: &str, more: &str) -> Self {
-        let server = shared(tools).await;
+    /// The same on a homeserver of the test's choice, with more in the configuration.
+    pub(crate) async fn on(
+        server: &'static Homeserver,
+        layout: &str,
+        more: impl FnOnce(&Home) -> String,
+    ) -> Self {
         let (ada, vigie) = (server.user("ada").await, server.user("vigie").await);
-        let phone = Phone::login(server, &ada).await;
+        let mut phone = Phone::login(server, &ada).await;
+        phone.patience = DEADLINE;
         let mut home = Home::new(vigie_up);
-        configure(&home, &ada, layout, more);
+        let more = more(&home);
+        configure(&home, &ada, layout, &more);
         set_up(&home, server, &vigie).await;
         home.up().await;
         let invitation = phone.wait_invitation(&vigie.user_id).await;
@@ -53,6 +58,13 @@ impl Life {
         let body = json!({ "name": name, "agent": "demo" });
         let _: Value = self.home.desk().post("/sessions", &body).await.unwrap();
         self.home.session_is(name, "idle").await;
+    }
+
+    /// Words from the desk to a session.
+    pub(crate) async fn from_the_desk(&self, name: &str, words: &str) {
+        let body = json!({ "text": words, "form": "text" });
+        let path = format!("/sessions/{name}/send");
+        let _: Value = self.home.desk().post(&path, &body).await.unwrap();
     }
 
     /// Ada writes in the room; the event it is.
@@ -92,15 +104,7 @@ impl Life {
 
     /// The session's thread: the message that it hangs on.
     pub(crate) async fn thread_of(&self, name: &str) -> String {
-        let look = |view: &matrix_lab::View| {
-            let room = view.rooms.get(&self.room)?;
-            let mut all = room.messages.iter().rev();
-            let is_root = |message: &&Message| {
-                message.sender == self.bot && message.thread.is_none() && message.says(name)
-            };
-            all.find(is_root).map(|message| message.id.clone())
-        };
-        self.phone.wait_value(&format!("a thread of {name}"), DEADLINE, look).await
+        thread_of(&self.phone, &self.room, name).await
     }
 
     /// The session's own room, with Ada in it.
@@ -124,6 +128,18 @@ impl Life {
     }
 }
 
+/// The session's thread in that room: the message that it hangs on.
+pub(crate) async fn thread_of(phone: &Phone, room: &str, name: &str) -> String {
+    let look = |view: &matrix_lab::View| {
+        let mut all = view.rooms.get(room)?.messages.iter().rev();
+        let is_root = |message: &&Message| {
+            message.sender != phone.user() && message.thread.is_none() && message.says(name)
+        };
+        all.find(is_root).map(|message| message.id.clone())
+    };
+    phone.wait_value(&format!("a thread of {name}"), DEADLINE, look).await
+}
+
 /// Writes the configuration: Ada by her name on Matrix, and an account that sends as much as it likes.
 pub(crate) fn configure(home: &Home, ada: &Login, layout: &str, more: &str) {
     home.configure(&format!(
@@ -134,4 +150,24 @@ pub(crate) fn configure(home: &Home, ada: &Login, layout: &str, more: &str) {
     let text = text.replacen(role, &format!("{role}matrix = \"{}\"\n", ada.user_id), 1);
     fs::write(home.settings(), text).unwrap();
     fs::create_dir_all(home.data()).unwrap();
+}
+
+/// Logs the daemon's account in.
+pub(crate) async fn set_up(home: &Home, server: &Homeserver, vigie: &Login) {
+    let body = json!({
+        "type": "m.login.password", "password": vigie.password,
+        "identifier": { "type": "m.id.user", "user": vigie.user_id },
+    });
+    let answer = server.ask(None, "POST", "/_matrix/client/v3/login", Some(&body)).await.unwrap();
+    let session = json!({
+        "homeserver": server.url(), "user": answer["user_id"],
+        "device": answer["device_id"], "access_token": answer["access_token"],
+    });
+    let folder = home.data().join("matrix/account");
+    fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("session.json");
+    fs::write(&file, session.to_string()).unwrap();
+    for (path, mode) in [(home.data().join("matrix"), 0o700), (folder, 0o700), (file, 0o600)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
 }

@@ -254,15 +254,29 @@ impl Phone {
 
     /// Sends a file, as a picture if it is one; the event it is.
     pub async fn send_file(&self, room: &str, name: &str, mime: &str, bytes: &[u8]) -> String {
+        self.send_captioned(room, &Text::plain(name), name, mime, bytes).await
+    }
+
+    /// Sends a file with words to it, which may be a reply or stand in a thread; the event it is.
+    pub async fn send_captioned(
+        &self,
+        room: &str,
+        words: &Text,
+        name: &str,
+        mime: &str,
+        bytes: &[u8],
+    ) -> String {
         let path = self.folder.path().join("upload");
         fs::write(&path, bytes).expect("the phone's folder takes a file");
         let sealed = self.view().rooms.get(room).is_some_and(|room| room.encrypted);
         let command =
             json!({ "do": "upload", "path": path, "name": name, "mime": mime, "sealed": sealed });
-        let mut content = self.ask(command).await;
+        let place = self.ask(command).await;
+        let mut content = words.0.clone();
+        let all = content.as_object_mut().expect("a text is an object");
+        all.extend(place.as_object().expect("a place is an object").clone());
         let kind = if mime.starts_with("image/") { "m.image" } else { "m.file" };
         content["msgtype"] = kind.into();
-        content["body"] = name.into();
         content["filename"] = name.into();
         content["info"] = json!({ "size": bytes.len(), "mimetype": mime });
         self.send_event(room, "m.room.message", content).await

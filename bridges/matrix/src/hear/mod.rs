@@ -21,6 +21,7 @@ mod welcome;
 use futures_util::{FutureExt as _, future};
 use matrix_sdk::Client;
 use std::{
+    fmt::Display,
     mem,
     panic::AssertUnwindSafe,
     sync::{Mutex, PoisonError},
@@ -34,6 +35,7 @@ use vigie_core::bridge::{Inbox, Lost};
 
 use crate::{
     MatrixBridge, NAME,
+    say::typing,
     store::{SetAside, heard},
 };
 
@@ -97,11 +99,19 @@ impl<'a> Hearing<'a> {
         self,
         job: impl Fn(&mut rusqlite::Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
     ) -> T {
+        self.on_disk(|| self.bridge.store.run(job.clone())).await
+    }
+
+    /// Asks our own disk, as often as it takes.
+    async fn on_disk<T, E: Display, F>(self, ask: impl Fn() -> F) -> T
+    where
+        F: Future<Output = Result<T, E>>,
+    {
         let mut failures = 0_u32;
         loop {
-            match self.bridge.store.run(job.clone()).await {
+            match ask().await {
                 Ok(done) => return done,
-                Err(error) => warn!(%error, "the Matrix bridge cannot write; it tries again"),
+                Err(error) => warn!(%error, "the Matrix bridge's disk fails; it tries again"),
             }
             tokio::time::sleep(pause::after(failures)).await;
             failures = failures.saturating_add(1);
@@ -118,10 +128,14 @@ pub(crate) async fn hear(
     let Ok(_only) = bridge.hearing.try_lock() else {
         return Err(Lost { reason: "somebody else listens to Matrix already".into() });
     };
-    tokio::select! {
-        () = stop.cancelled() => Ok(()),
-        () = everything(bridge, inbox) => Ok(()), // it has no end
-    }
+    let hearing = async {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = everything(bridge, inbox) => {} // it has no end
+        }
+    };
+    future::join(hearing, bridge.verifying.serve(inbox, stop.clone())).await;
+    Ok(())
 }
 
 async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
@@ -135,7 +149,7 @@ async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
         unbroken("desk", || desk::Desk::new(hearing).run()),
         unbroken("rooms", || rooms::keep_up(hearing)),
         unbroken("late keys", || sealed::open_late(hearing)),
-        prune(hearing),
+        future::join(prune(hearing), unbroken("typing", || typing::keep(bridge))),
     )
     .await;
 }

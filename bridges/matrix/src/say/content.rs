@@ -85,7 +85,7 @@ pub(super) fn marker(part: Part) -> String {
 
 /// What makes an earlier message show `content`. Its words come once more outside, for clients that
 /// know no changes; nobody is called by one.
-pub(super) fn replacement(of: &EventId, content: Value) -> Value {
+pub(super) fn replacement(of: &EventId, content: &Value) -> Value {
     let body = content["body"].as_str().unwrap_or_default();
     json!({
         "msgtype": content["msgtype"],
@@ -105,7 +105,7 @@ pub(super) fn file(
     picture: bool,
     name: &str,
     source: Map<String, Value>,
-    info: Value,
+    info: &Value,
     caption: Option<&Text>,
     calls: Option<&[OwnedUserId]>,
 ) -> Value {
@@ -128,9 +128,8 @@ pub(super) fn file(
 
 /// A question with one answer. Source: MSC3381, in the form that clients send.
 pub(super) fn poll(question: &str, answers: &[(String, String)]) -> Value {
-    let answer = |(id, label): &(String, String)| {
-        json!({ "id": id, "org.matrix.msc1767.text": label })
-    };
+    let answer =
+        |(id, label): &(String, String)| json!({ "id": id, "org.matrix.msc1767.text": label });
     let mut fallback = question.to_owned();
     for (number, (_, label)) in answers.iter().enumerate() {
         let _ = write!(fallback, "\n{}. {label}", number + 1);
@@ -211,8 +210,7 @@ mod tests {
     #[test]
     fn where_it_stands_does_not_make_it_another_content() {
         let content = words(&text("x"), None);
-        let standing =
-            Standing { thread: None, reply_to: Some(event_id!("$asked").to_owned()) };
+        let standing = Standing { thread: None, reply_to: Some(event_id!("$asked").to_owned()) };
         let placed = placed(content.clone(), &standing, part());
         assert_eq!(digest(&placed), digest(&content));
         assert_ne!(digest(&words(&text("y"), None)), digest(&content));
@@ -221,7 +219,7 @@ mod tests {
     #[test]
     fn a_change_calls_nobody_and_says_all_of_it_once_more() {
         let ines: OwnedUserId = "@ines:example.org".try_into().unwrap();
-        let change = replacement(event_id!("$card"), words(&text("Yes?"), Some(&[ines])));
+        let change = replacement(event_id!("$card"), &words(&text("Yes?"), Some(&[ines])));
         assert_eq!(change["m.mentions"], json!({}));
         assert_eq!(change["body"], "* Yes?");
         assert_eq!(change["m.new_content"]["body"], "Yes?");
@@ -230,7 +228,7 @@ mod tests {
 
     #[test]
     fn looks_go_before_words_do() {
-        let html = |length| Some("<br>".repeat(length / 4));
+        let html = |length: usize| Some("<br>".repeat(length / 4));
         let short = Text { body: "x".repeat(8_000), html: html(12_000) };
         assert_eq!(fitting(short.clone(), Kind::Edit), Some(short));
         let wide = Text { body: "x".repeat(8_000), html: html(40_000) };

@@ -4,8 +4,7 @@
 use matrix_sdk::{
     Room, RoomState,
     ruma::{
-        EventId, OwnedEventId, RoomId,
-        api::client::state::get_state_event_for_key,
+        EventId, OwnedEventId, RoomId, api::client::state::get_state_event_for_key,
         events::StateEventType,
     },
 };
@@ -15,12 +14,15 @@ use std::{
     time::Duration,
 };
 use tracing::error;
-use vigie_core::bridge::{Bridge as _, SayError};
+use vigie_core::{
+    bridge::{Bridge as _, SayError},
+    id::ChatId,
+};
 
 use super::outcome::{self, Refusal};
 use crate::{
     MatrixBridge, Rule,
-    store::{RoomFacts, RoomState as Known},
+    store::rooms::{KnownRoom, Standing},
 };
 
 /// For one call with all it needs: sharing keys with many devices takes some calls of its own.
@@ -67,14 +69,16 @@ impl<'a> Door<'a> {
         let ready = Box::pin(keys.wait_for_e2ee_initialization_tasks());
         let later = || SayError::Later { after: UNTIL_IT_IS_TOLD };
         tokio::time::timeout(UNTIL_KEYS_ARE_READY, ready).await.map_err(|_| later())?;
-        let known = bridge.store.room_facts(id).await.map_err(outcome::unwritten)?;
-        let room = match (client.get_room(id), &known.state) {
-            (_, Known::Moved { to }) => return Err(SayError::Moved { to: to.as_str().into() }),
-            (Some(room), Known::Open | Known::Left) => room,
-            (None, Known::Left) => return Err(outcome::not_there()),
+        let known = bridge.store.room(id.as_str()).await.map_err(outcome::unwritten)?;
+        let moved = known.as_ref().filter(|room| room.standing == Standing::Moved);
+        if let Some(to) = moved.and_then(|room| room.successor.as_deref()) {
+            return Err(SayError::Moved { to: ChatId::new(to) });
+        }
+        let room = match client.get_room(id) {
+            Some(room) => room,
             // It is there once a sync has told of it.
-            (None, Known::Open) if bridge.health().heard.is_none() => return Err(later()),
-            (None, Known::Open) => return Err(outcome::not_there()),
+            None if bridge.health().heard.is_none() => return Err(later()),
+            None => return Err(outcome::not_there()),
         };
         if room.state() != RoomState::Joined {
             return Err(outcome::not_there());
@@ -82,13 +86,13 @@ impl<'a> Door<'a> {
         if let Some(next) = room.successor_room() {
             let joined = client.get_room(&next.room_id);
             return Err(match joined.filter(|room| room.state() == RoomState::Joined) {
-                Some(next) => SayError::Moved { to: next.room_id().as_str().into() },
+                Some(next) => SayError::Moved { to: ChatId::new(next.room_id().as_str()) },
                 None => SayError::Shut {
                     reason: "this room was replaced; invite the account to the new one".into(),
                 },
             });
         }
-        let sealed = is_sealed(bridge, &room, &known).await?;
+        let sealed = is_sealed(bridge, &room, known.as_ref()).await?;
         Ok(Self { bridge, room, sealed })
     }
 
@@ -99,8 +103,9 @@ impl<'a> Door<'a> {
         content: &Value,
         transaction: &str,
     ) -> Result<OwnedEventId, Failed> {
-        let send = self.room.send_raw(kind, content.clone()).with_transaction_id(transaction.into());
-        let sent = self.within(async { send.await }).await?;
+        let call =
+            self.room.send_raw(kind, content.clone()).with_transaction_id(transaction.into());
+        let sent = self.within(async { call.await }).await?;
         self.bridge.saying.reached();
         let event = sent.response.event_id;
         if self.sealed && sent.encryption_info.is_none() && kind != "m.reaction" {
@@ -167,29 +172,26 @@ pub(super) fn without_doubt(failed: Failed) -> SayError {
 async fn is_sealed(
     bridge: &MatrixBridge,
     room: &Room,
-    known: &RoomFacts,
+    known: Option<&KnownRoom>,
 ) -> Result<bool, SayError> {
     let state = Box::pin(room.latest_encryption_state()).await;
-    let state = state.map_err(|error| without_doubt(Failed {
-        refusal: None,
-        error: outcome::unsaid(bridge, &error),
-    }))?;
+    let state = state.map_err(|error| {
+        without_doubt(Failed { refusal: None, error: outcome::unsaid(bridge, &error) })
+    })?;
+    let was_sealed = known.is_some_and(|room| room.encrypted);
     if state.is_encrypted() {
-        if !known.sealed {
+        if !was_sealed {
             let kept = bridge.store.is_sealed_now(room.room_id()).await;
             kept.map_err(outcome::unwritten)?;
         }
         return Ok(true);
     }
-    if known.sealed {
+    if was_sealed {
         return Err(SayError::Shut { reason: NO_MORE.into() });
     }
     let kind = StateEventType::RoomEncryption;
-    let ask = get_state_event_for_key::v3::Request::new(
-        room.room_id().to_owned(),
-        kind,
-        String::new(),
-    );
+    let ask =
+        get_state_event_for_key::v3::Request::new(room.room_id().to_owned(), kind, String::new());
     match Box::pin(room.client().send(ask).into_future()).await {
         Ok(_) => Err(SayError::Later { after: UNTIL_IT_IS_TOLD }),
         Err(error) if outcome::refusal(&error) == Some(Refusal::NotFound) => {
@@ -198,9 +200,8 @@ async fn is_sealed(
                 Rule::Refuse => Err(SayError::Shut { reason: NOT_ENCRYPTED.into() }),
             }
         }
-        Err(error) => Err(without_doubt(Failed {
-            refusal: None,
-            error: outcome::unanswered(bridge, &error),
-        })),
+        Err(error) => {
+            Err(without_doubt(Failed { refusal: None, error: outcome::unanswered(bridge, &error) }))
+        }
     }
 }

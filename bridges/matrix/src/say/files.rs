@@ -41,7 +41,8 @@ pub(super) async fn send(
 ) -> Result<Arrived, SayError> {
     let bytes = bytes(door, &enclosed).await?;
     let digest = content::digest(&json!([enclosed.name, bytes.len()]));
-    let begun = door.bridge.store.begin(part, door.room.room_id(), digest.clone(), door.bridge.now());
+    let begun =
+        door.bridge.store.begin(part, door.room.room_id(), digest.clone(), door.bridge.now());
     match begun.await.map_err(outcome::unwritten)? {
         Begun::Said { event, .. } => return Ok(Arrived { event, calls: 0 }),
         // Nothing of it can be there before it is uploaded.
@@ -55,7 +56,7 @@ pub(super) async fn send(
     let info = info(&bytes, mime, picture);
     let caption = enclosed.caption.as_ref().map(|sheet| fit(sheet, Kind::New));
     let source = upload(door, bytes, mime).await?;
-    let content = content::file(picture, &enclosed.name, source, info, caption.as_ref(), calls);
+    let content = content::file(picture, &enclosed.name, source, &info, caption.as_ref(), calls);
     let file = Outgoing {
         kind: MESSAGE,
         digest,
@@ -93,9 +94,8 @@ fn fits(bytes: u64, most: u64) -> Result<(), SayError> {
     }
     // Rounded up, so that it is never said to be just as large as it may be.
     let (has, may) = (bytes.div_ceil(1_000_000), most / 1_000_000);
-    let reason = format!(
-        "the file has {has} MB and the homeserver takes {may} MB; it stays on the machine"
-    );
+    let reason =
+        format!("the file has {has} MB and the homeserver takes {may} MB; it stays on the machine");
     Err(SayError::Never { reason })
 }
 
@@ -143,10 +143,10 @@ async fn upload(
         })?;
         source.insert("file".into(), file);
     } else {
-        let kind = mime.parse().map_err(|_| SayError::Never { reason: format!("{mime} is no type") })?;
-        let upload = async {
-            client.media().upload(&kind, bytes, None).await.map_err(matrix_sdk::Error::from)
-        };
+        let kind =
+            mime.parse().map_err(|_| SayError::Never { reason: format!("{mime} is no type") })?;
+        let media = client.media();
+        let upload = async { media.upload(&kind, bytes, None).await };
         let uploaded = door.within(upload).await.map_err(without_doubt)?;
         source.insert("url".into(), uploaded.content_uri.as_str().into());
     }

@@ -60,7 +60,9 @@ pub(super) fn fit_in(sheet: &Sheet, kind: Kind, most: usize) -> Text {
         let text = fitting(seen(text(rich)), kind)?;
         (text.body.len() <= most).then_some(text)
     };
-    sheet.fit(TEXT.min(most), TextUnit::Bytes, compose).unwrap_or_else(|| seen(text(&Rich::default())))
+    sheet
+        .fit(TEXT.min(most), TextUnit::Bytes, compose)
+        .unwrap_or_else(|| seen(text(&Rich::default())))
 }
 
 /// An event without anything to see is none for a reader.
@@ -158,7 +160,12 @@ mod tests {
     }
 
     fn button(label: &str, detail: Option<&str>, action: Action) -> Button {
-        Button { label: label.into(), detail: detail.map(str::to_owned), weight: Weight::Plain, action }
+        Button {
+            label: label.into(),
+            detail: detail.map(str::to_owned),
+            weight: Weight::Plain,
+            action,
+        }
     }
 
     fn choose(label: &str, detail: Option<&str>, option: usize) -> Button {
@@ -202,8 +209,10 @@ mod tests {
 
     #[test]
     fn two_sessions_to_resume_are_two_numbers() {
-        let resume = |at| Action::Resume { session: SessionId::from_parts(Timestamp::default(), at) };
-        let buttons = [button("Resume PD-1", None, resume(1)), button("Resume PD-2", None, resume(2))];
+        let resume =
+            |at| Action::Resume { session: SessionId::from_parts(Timestamp::default(), at) };
+        let buttons =
+            [button("Resume PD-1", None, resume(1)), button("Resume PD-2", None, resume(2))];
         let meanings = meanings(&buttons);
         assert_eq!(meanings[1], Meaning { emoji: KEYCAPS[1].into(), action: resume(2) });
     }
@@ -219,7 +228,11 @@ mod tests {
         for text in ["漢".repeat(40_000), "&".repeat(90_000), "\n\"".repeat(60_000)] {
             let sheet = neutral::plain(SERVICE, &text);
             let fitted = fit(&sheet, Kind::Edit);
-            assert!(fitted.body.ends_with("… (cut: it is longer than Matrix takes)"), "{}", fitted.body);
+            assert!(
+                fitted.body.ends_with("… (cut: it is longer than Matrix takes)"),
+                "{}",
+                fitted.body
+            );
             assert!(fitted.body.len() > 3_000, "{}", fitted.body.len());
         }
     }

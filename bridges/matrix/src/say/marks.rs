@@ -1,9 +1,7 @@
 //! Receipts on people's messages: read, a reaction, and words where those do not say enough.
 
 use matrix_sdk::ruma::{
-    EventId,
-    api::client::receipt::create_receipt::v3::ReceiptType,
-    events::receipt::ReceiptThread,
+    EventId, api::client::receipt::create_receipt::v3::ReceiptType, events::receipt::ReceiptThread,
 };
 use tracing::warn;
 use vigie_core::{
@@ -117,7 +115,7 @@ impl Marking<'_> {
             Some((_, said)) if said == words => Ok(()),
             Some((reply, _)) => {
                 let content = content::words(&layout::plain(words), None);
-                match posts::change(self.door, &reply, content, self.key, false).await {
+                match posts::change(self.door, &reply, &content, self.key, false).await {
                     Ok(calls) => self.calls += calls,
                     // Somebody deleted it; the words still matter.
                     Err(SayError::NoMessage) => return self.answer(words).await,

@@ -29,7 +29,6 @@ const PAGES: usize = 10;
 pub(super) const MESSAGE: &str = "m.room.message";
 
 /// An event as it is to be.
-#[derive(Debug)]
 pub(super) struct Outgoing<'a> {
     pub kind: &'static str,
     pub content: Value,
@@ -61,7 +60,9 @@ impl Outgoing<'_> {
         let begun = bridge.store.begin(part, door.room.room_id(), self.digest.clone(), now).await;
         let first = match begun.map_err(unwritten)? {
             Begun::First => None,
-            Begun::Said { event, content } => return self.up_to_date(part, event, &content, 0).await,
+            Begun::Said { event, content } => {
+                return self.up_to_date(part, event, &content, 0).await;
+            }
             Begun::InDoubt { first, content } => Some((first, content)),
         };
         if let Some((first, before)) = &first
@@ -111,7 +112,7 @@ impl Outgoing<'_> {
         if let Some(fields) = inner.as_object_mut() {
             fields.remove("m.relates_to");
         }
-        let change = content::replacement(&event, inner);
+        let change = content::replacement(&event, &inner);
         let transaction = format!("{}.{}", part.transaction(), self.digest);
         self.door.send(self.kind, &change, &transaction).await?;
         self.keep(part, &event, &self.digest).await;

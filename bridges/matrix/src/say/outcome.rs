@@ -85,7 +85,8 @@ pub(super) fn unanswered(bridge: &MatrixBridge, error: &HttpError) -> SayError {
             let after = AFTER_NO_CONNECTION.saturating_mul(doubled);
             SayError::Later { after: after.min(LONGEST_WITHOUT_CONNECTION) }
         }
-        HttpError::Reqwest(error) if error.is_builder() || error.is_request() && !error.is_timeout() =>
+        HttpError::Reqwest(error)
+            if error.is_builder() || error.is_request() && !error.is_timeout() =>
         {
             // The connection broke; the transaction id makes one of two.
             SayError::InDoubt
@@ -134,7 +135,9 @@ fn unencrypted(bridge: &MatrixBridge, error: &OlmError) -> SayError {
             bridge.in_trouble(NOT_SIGNED.into());
             SayError::Later { after: AFTER_TROUBLE }
         }
-        NoRecipients::VerifiedUserHasUnsignedDevice(_) => SayError::Shut { reason: error.to_string() },
+        NoRecipients::VerifiedUserHasUnsignedDevice(_) => {
+            SayError::Shut { reason: error.to_string() }
+        }
     }
 }
 

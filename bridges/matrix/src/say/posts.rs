@@ -176,7 +176,7 @@ pub(super) async fn edit(
     let goes_on = matches!(&post.body, Body::Progress(progress) if progress.ended.is_none());
     let calls = called(door, silent).await?;
     let content = content::words(&fit(&sheet, Kind::Edit), calls.as_deref());
-    let mut calls = change(door, message, content, key, goes_on).await?;
+    let mut calls = change(door, message, &content, key, goes_on).await?;
     calls += quick::offer(door, message, &buttons).await?;
     if matches!(&post.body, Body::Card(Card { buttons, .. }) if buttons.is_empty()) {
         calls += quick::end_poll(door, message).await?;
@@ -188,12 +188,12 @@ pub(super) async fn edit(
 pub(super) async fn change(
     door: &Door<'_>,
     message: &EventId,
-    content: serde_json::Value,
+    content: &serde_json::Value,
     key: DeliveryId,
     goes_on: bool,
 ) -> Result<usize, SayError> {
     let bridge = door.bridge;
-    let digest = content::digest(&content);
+    let digest = content::digest(content);
     let room = door.room.room_id();
     let known = bridge.store.edited(room, message).await.map_err(outcome::unwritten)?;
     if known.content == digest || (goes_on && known.times >= MOST_CHANGES) {

@@ -35,7 +35,10 @@ use super::{
 };
 use crate::{
     MatrixBridge,
-    store::{Making, RoomState as Known},
+    store::{
+        Making,
+        rooms::{Kind, Standing},
+    },
 };
 
 /// Where the key stands in a room's first event.
@@ -76,7 +79,8 @@ pub(super) async fn make(
         maker.put_into(&space, &room).await?;
         calls += 1;
     }
-    bridge.store.made_room(&room, chat).await.map_err(outcome::unwritten)?;
+    let kept = bridge.store.room_is(room.as_str(), Kind::Session, chat.as_str()).await;
+    kept.map_err(outcome::unwritten)?;
     let kept = bridge.store.keep_shown(chat, room.as_str(), digest(&name, &topic)).await;
     kept.map_err(outcome::unwritten)?;
     bridge.store.made(&key.to_string(), &room).await.map_err(outcome::unwritten)?;
@@ -97,10 +101,11 @@ pub(super) async fn update(
     if shown.content == digest {
         return Ok(said(0));
     }
-    let known = bridge.store.room_facts(room).await.map_err(outcome::unwritten)?;
+    let known = bridge.store.room(room.as_str()).await.map_err(outcome::unwritten)?;
     let client = bridge.client().await.map_err(|error| outcome::not_ready(bridge, &error))?;
     let there = client.get_room(room).filter(|room| room.state() == RoomState::Joined);
-    let Some(there) = there.filter(|_| known.state == Known::Open) else {
+    let Some(there) = there.filter(|_| known.is_none_or(|known| known.standing == Standing::Open))
+    else {
         return Err(SayError::NoThread);
     };
     let mut calls = 0;
@@ -159,7 +164,8 @@ impl Maker<'_> {
         let mut request = request(SPACE_NAME, people);
         request.creation_content = Some(raw(&json!({ "type": "m.space", KEY: SPACE })));
         let (space, calls) = self.once(SPACE, request).await?;
-        store.made_space(&space).await.map_err(outcome::unwritten)?;
+        let kept = store.room_is(space.as_str(), Kind::Space, space.as_str()).await;
+        kept.map_err(outcome::unwritten)?;
         store.made(SPACE, &space).await.map_err(outcome::unwritten)?;
         Ok((space, calls))
     }
@@ -204,7 +210,11 @@ impl Maker<'_> {
 
     /// The room of that key: the one that is written down, or found, or made now. What is made stays
     /// in doubt until [`Store::made`](crate::store::Store::made).
-    async fn once(&self, key: &str, mut request: Request) -> Result<(OwnedRoomId, usize), SayError> {
+    async fn once(
+        &self,
+        key: &str,
+        mut request: Request,
+    ) -> Result<(OwnedRoomId, usize), SayError> {
         match self.bridge.store.begin_room(key).await.map_err(outcome::unwritten)? {
             Making::Made(room) => return Ok((room, 0)),
             Making::First => {}
@@ -234,7 +244,8 @@ impl Maker<'_> {
         let joined = joined.await?.map(|answer| answer.joined_rooms).unwrap_or_default();
         for room in joined.into_iter().filter(|room| !known.contains(&room.to_string())) {
             let kind = StateEventType::RoomCreate;
-            let first = get_state_event_for_key::v3::Request::new(room.clone(), kind, String::new());
+            let first =
+                get_state_event_for_key::v3::Request::new(room.clone(), kind, String::new());
             let first = self.ask(self.client.send(first).into_future()).await?;
             let first = first.map(|answer| answer.into_content());
             let content = first.and_then(|raw| raw.deserialize_as_unchecked::<Value>().ok());

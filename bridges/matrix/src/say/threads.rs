@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{Layout, MatrixBridge, markup::Kind, store::Part};
 
-const NO_THREADS: &str = "the configuration puts all sessions into one room; set `layout` to threads or space for more";
+const NO_THREADS: &str =
+    "the configuration puts all sessions into one room; set `layout` to threads or space for more";
 
 /// Makes the session's thread, or brings its title and state up to date.
 pub(super) async fn show(
@@ -80,7 +81,7 @@ async fn update(
         return Ok(said(0));
     }
     let door = Door::open(bridge, chat).await?;
-    let calls = match posts::change(&door, root, words, key, false).await {
+    let calls = match posts::change(&door, root, &words, key, false).await {
         Err(SayError::NoMessage) => return Err(SayError::NoThread),
         calls => calls?,
     };
@@ -98,7 +99,7 @@ fn sheet(state: &ThreadState) -> Sheet {
 pub(super) fn name_of(state: &ThreadState) -> String {
     let session = state.session.as_str();
     let title = vigie_core::text::reveal(&state.title).text;
-    let mut words = title.split_whitespace().peekable();
+    let mut words = title.text.split_whitespace().peekable();
     words.next_if_eq(&session); // a title that begins with the name says it once
     words.fold(session.to_owned(), |name, word| name + " " + word)
 }
@@ -127,12 +128,21 @@ mod tests {
     fn state(title: &str, look: SessionLook, detail: Option<&str>) -> ThreadState {
         let since = Timestamp::from_timestamp(1_796_000_000, 0).unwrap();
         let session = "PD-285".parse().unwrap();
-        ThreadState { session, title: title.into(), state: look, detail: detail.map(Into::into), since }
+        ThreadState {
+            session,
+            title: title.into(),
+            state: look,
+            detail: detail.map(Into::into),
+            since,
+        }
     }
 
     #[test]
     fn a_first_event_says_which_session_and_how_it_stands() {
-        let text = fit(&sheet(&state("night\n trains", SessionLook::Waiting, Some("permission"))), Kind::Edit);
+        let text = fit(
+            &sheet(&state("night\n trains", SessionLook::Waiting, Some("permission"))),
+            Kind::Edit,
+        );
         assert_eq!(
             text.body,
             "PD-285 night trains\n◆ Waits for you: permission, since 30 November, 02:13 UTC"

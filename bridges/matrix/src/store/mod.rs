@@ -11,10 +11,10 @@ mod said;
 
 pub use heard::SetAside;
 
-pub(crate) use place::{Making, RoomFacts, RoomState, Shown};
 pub(crate) use legend::{Meaning, Quick, bare};
+pub(crate) use place::Making;
 pub(crate) use receipt::Receipt;
-pub(crate) use said::{Begun, Edited, Part};
+pub(crate) use said::{Begun, Part};
 
 use std::path::Path;
 use vigie_bridge_kit::database::{Database, DatabaseError, OpenError, Owner};

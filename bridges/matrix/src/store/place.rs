@@ -6,21 +6,6 @@ use vigie_bridge_kit::database::DatabaseError;
 
 use super::{Store, said::read_event};
 
-/// A room as it is written down.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RoomFacts {
-    /// It is or was encrypted.
-    pub sealed: bool,
-    pub state: RoomState,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum RoomState {
-    Open,
-    Left,
-    Moved { to: String },
-}
-
 /// How far the making of a room is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Making {
@@ -41,17 +26,6 @@ pub(crate) struct Shown {
 }
 
 impl Store {
-    /// What is known of a room; one that nobody wrote down is open.
-    pub(crate) async fn room_facts(&self, room: &RoomId) -> Result<RoomFacts, DatabaseError> {
-        let room = room.to_string();
-        let ask = "select encrypted, state, successor from room where room = ?1";
-        self.run(move |db| {
-            let found = db.query_row(ask, [room], facts).optional()?;
-            Ok(found.unwrap_or(RoomFacts { sealed: false, state: RoomState::Open }))
-        })
-        .await
-    }
-
     /// It is encrypted from now on, for ever.
     pub(crate) async fn is_sealed_now(&self, room: &RoomId) -> Result<(), DatabaseError> {
         let room = room.to_string();
@@ -59,26 +33,10 @@ impl Store {
         self.run(move |db| db.execute(put, [room]).map(drop)).await
     }
 
-    /// A room that we made for a session of `chat`, encrypted.
-    pub(crate) async fn made_room(&self, room: &RoomId, chat: &RoomId) -> Result<(), DatabaseError> {
-        let (room, chat) = (room.to_string(), chat.to_string());
-        let put = "insert into room (room, kind, chat, encrypted) values (?1, 'session', ?2, 1)
-            on conflict do update set kind = 'session', chat = ?2, encrypted = 1";
-        self.run(move |db| db.execute(put, [room, chat]).map(drop)).await
-    }
-
     /// The space that the rooms of sessions are in.
     pub(crate) async fn space(&self) -> Result<Option<String>, DatabaseError> {
         let ask = "select room from room where kind = 'space' and state = 'open' limit 1";
         self.run(move |db| db.query_row(ask, [], |row| row.get(0)).optional()).await
-    }
-
-    /// That is the space.
-    pub(crate) async fn made_space(&self, room: &RoomId) -> Result<(), DatabaseError> {
-        let room = room.to_string();
-        let put = "insert into room (room, kind, chat, encrypted) values (?1, 'space', ?1, 0)
-            on conflict do update set kind = 'space', chat = ?1";
-        self.run(move |db| db.execute(put, [room]).map(drop)).await
     }
 
     /// Writes down that the room of that key is about to be made, unless that is known already.
@@ -100,10 +58,8 @@ impl Store {
     /// The room of that key is there, and all about it is done.
     pub(crate) async fn made(&self, key: &str, room: &RoomId) -> Result<(), DatabaseError> {
         let row = [key.to_owned(), room.to_string()];
-        self.run(move |db| {
-            db.execute("update made set room = ?2 where key = ?1", row).map(drop)
-        })
-        .await
+        self.run(move |db| db.execute("update made set room = ?2 where key = ?1", row).map(drop))
+            .await
     }
 
     /// Rooms that cannot be one whose making is in doubt.
@@ -127,9 +83,9 @@ impl Store {
         .await
     }
 
-    /// How that thread was last shown; `root` is an event, or the session's room itself.
-    pub(crate) async fn shown(&self, room: &RoomId, root: &str) -> Result<Shown, DatabaseError> {
-        let key = [room.to_string(), root.to_owned()];
+    /// How that thread was last shown; `thread` is an event, or the session's room itself.
+    pub(crate) async fn shown(&self, room: &RoomId, thread: &str) -> Result<Shown, DatabaseError> {
+        let key = [room.to_string(), thread.to_owned()];
         let ask = "select shown, last from thread where room = ?1 and root = ?2";
         let read = |row: &Row<'_>| Ok(Shown { content: row.get(0)?, last: read_event(row, 1)? });
         self.run(move |db| Ok(db.query_row(ask, key, read).optional()?.unwrap_or_default())).await
@@ -139,72 +95,54 @@ impl Store {
     pub(crate) async fn keep_shown(
         &self,
         room: &RoomId,
-        root: &str,
+        thread: &str,
         content: String,
     ) -> Result<(), DatabaseError> {
-        let (room, root) = (room.to_string(), root.to_owned());
+        let (room, thread) = (room.to_string(), thread.to_owned());
         let put = "insert into thread (room, root, shown) values (?1, ?2, ?3)
             on conflict do update set shown = ?3";
-        self.run(move |db| db.execute(put, params![room, root, content]).map(drop)).await
+        self.run(move |db| db.execute(put, params![room, thread, content]).map(drop)).await
     }
 
     /// That event is the newest of its thread, whoever wrote it.
     pub(crate) async fn newest_in_thread(
         &self,
         room: &RoomId,
-        root: &str,
+        thread: &str,
         event: &str,
     ) -> Result<(), DatabaseError> {
-        let row = [room.to_string(), root.to_owned(), event.to_owned()];
+        let row = [room.to_string(), thread.to_owned(), event.to_owned()];
         let put = "insert into thread (room, root, shown, last) values (?1, ?2, '', ?3)
             on conflict do update set last = ?3";
         self.run(move |db| db.execute(put, row).map(drop)).await
     }
 }
 
-fn facts(row: &Row<'_>) -> rusqlite::Result<RoomFacts> {
-    let state: String = row.get(1)?;
-    let successor: Option<String> = row.get(2)?;
-    let state = match (state.as_str(), successor) {
-        ("moved", Some(to)) => RoomState::Moved { to },
-        ("open", _) => RoomState::Open,
-        _ => RoomState::Left,
-    };
-    Ok(RoomFacts { sealed: row.get(0)?, state })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::tests::{event, room, store};
-    use matrix_sdk::ruma::room_id;
+    use crate::store::{
+        rooms::Kind,
+        tests::{event, room, store},
+    };
 
     #[tokio::test]
     async fn a_room_is_encrypted_for_ever() {
         let (_folder, store) = store();
-        let facts = async || store.room_facts(&room()).await.unwrap();
-        assert_eq!(facts().await, RoomFacts { sealed: false, state: RoomState::Open });
-        store.made_room(&room(), room_id!("!chat")).await.unwrap();
-        assert!(facts().await.sealed);
-        store.is_sealed_now(&room()).await.unwrap();
-        assert!(facts().await.sealed);
-    }
-
-    #[tokio::test]
-    async fn a_room_that_moved_says_where_to() {
-        let (_folder, store) = store();
-        let put = "insert into room (room, kind, chat, encrypted, state, successor)
-            values ('!room', 'chat', '!room', 1, 'moved', '!next')";
+        let sealed = async || store.room("!room").await.unwrap().unwrap().encrypted;
+        let put =
+            "insert into room (room, kind, chat, encrypted) values ('!room', 'chat', '!room', 0)";
         store.run(move |db| db.execute(put, []).map(drop)).await.unwrap();
-        let facts = store.room_facts(&room()).await.unwrap();
-        assert_eq!(facts.state, RoomState::Moved { to: "!next".into() });
+        assert!(!sealed().await);
+        store.is_sealed_now(&room()).await.unwrap();
+        assert!(sealed().await);
     }
 
     #[tokio::test]
     async fn there_is_one_space() {
         let (_folder, store) = store();
         assert_eq!(store.space().await.unwrap(), None);
-        store.made_space(&room()).await.unwrap();
+        store.room_is("!room", Kind::Space, "!room").await.unwrap();
         assert_eq!(store.space().await.unwrap(), Some("!room".into()));
     }
 

@@ -106,13 +106,6 @@ impl Store {
         .await
     }
 
-    /// Whether that event is one of the messages we said.
-    pub(crate) async fn is_ours(&self, event: &EventId) -> Result<bool, DatabaseError> {
-        let event = event.to_string();
-        let ask = "select exists (select 1 from said where event = ?1)";
-        self.run(move |db| db.query_row(ask, [event], |row| row.get(0))).await
-    }
-
     /// How that message of ours has changed.
     pub(crate) async fn edited(
         &self,
@@ -231,8 +224,6 @@ mod tests {
         assert_eq!(begin("b", 18).await, doubt, "the first time stays the first");
         store.said(part(0), &event(1), "b".into()).await.unwrap();
         assert_eq!(begin("c", 27).await, Begun::Said { event: event(1), content: "b".into() });
-        assert!(store.is_ours(&event(1)).await.unwrap());
-        assert!(!store.is_ours(&event(2)).await.unwrap());
     }
 
     #[tokio::test]

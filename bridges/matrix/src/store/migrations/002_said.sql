@@ -9,7 +9,6 @@ create table said (
     event   text,
     primary key (key, part)
 ) strict;
-create index said_event on said (event) where event is not null;
 
 -- A message of ours that changes: how often it did, and what it shows now.
 create table edited (

@@ -4,10 +4,13 @@
 #![cfg(feature = "matrix")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod both;
+#[path = "../support"]
 mod support {
     pub(crate) mod home;
     pub(crate) mod matrix;
     pub(crate) mod phone;
+    pub(crate) mod telegram;
 }
 
 use matrix_lab::{Invitation, Kind, Phone, Text, tools};
@@ -142,18 +145,22 @@ async fn files_go_both_ways() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "direct").await;
     life.new("PD-285").await;
-    life.say("[PD-285] stream 1").await;
-    life.hears("1 lines printed").await;
-    let file = b"%PDF-1.7 x".to_vec();
-    let answer = life.hears("1 lines printed").await;
-    let sent = life.phone.send_file(&life.room, "report.pdf", "application/pdf", &file).await;
-    let _ = (answer, sent);
+    let file = b"%PDF-1.7 x";
+    let words = Text::plain("[PD-285] stream 1");
+    let name = "../../re port].pdf";
+    let (phone, room) = (&life.phone, &life.room);
+    let sent = phone.send_captioned(room, &words, name, "application/pdf", file).await;
+    phone.wait_reaction(room, &sent, "👌").await;
+    life.say("[PD-285] recall").await;
+    let recalled = life.hears("Attached file").await;
+    assert!(!recalled.says(".."), "{recalled}");
     std::fs::write(life.home.project().join("notes.txt"), "four words for Ada").unwrap();
     life.say("/file PD-285 notes.txt").await;
     let look = |view: &matrix_lab::View| {
         let mut all = view.rooms.get(&life.room)?.messages.iter();
         let is_it = |message: &&matrix_lab::Message| {
-            message.sender == life.bot && message.file.as_ref().is_some_and(|f| f.name == "notes.txt")
+            message.sender == life.bot
+                && message.file.as_ref().is_some_and(|f| f.name == "notes.txt")
         };
         all.find(is_it).cloned()
     };
