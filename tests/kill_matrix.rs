@@ -173,9 +173,9 @@ async fn came_back_once(phone: &Phone, room: &str, story: &Story, numbers: &[u32
         .await;
     // Whatever would come twice comes before the answer to the next message.
     phone.say_in_thread(room, thread, "recall").await;
-    let first = format!("- {}", task(numbers[0]));
+    let first = format!("• {}", task(numbers[0]));
     let recalled = phone.wait_in_thread(room, thread, &first).await;
-    let told: Vec<_> = recalled.body.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    let told: Vec<_> = recalled.body.lines().filter_map(|line| line.strip_prefix("• ")).collect();
     let expected: Vec<_> = numbers.iter().map(|number| task(*number)).collect();
     assert_eq!(told, expected, "what {name} was told\n{}", phone.view());
     let said = answers(&phone.view());

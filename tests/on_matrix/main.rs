@@ -32,7 +32,7 @@ async fn a_story_is_begun_steered_and_finished_with_a_phone_alone() {
 
     let message = life.say("[pd-285] recall").await;
     life.phone.wait_reaction(&life.room, &message, "👌").await;
-    life.hears("- leave a note").await;
+    life.hears("• leave a note").await;
     life.all_well();
     for event in life.server.events(&life.room).await {
         let text = event.to_string();
@@ -75,9 +75,12 @@ async fn each_session_gets_a_room_of_its_own_in_a_space() {
     life.phone.reply(&own.id, &card.id, "yes").await;
     life.becomes_in(&own.id, &card.id, "The agent has it").await;
     life.phone.wait_message(&own.id, "Done: “leave a note”").await;
+    let space = life.phone.wait_room("Vigie").await;
+    assert!(space.is_space && space.invited_by.as_deref() == Some(&life.bot), "{space}");
+    life.phone.join(&space.id).await;
     life.phone
         .wait_for("the room in a space", DEADLINE, |view| {
-            view.rooms.values().any(|room| room.is_space && room.children.contains(&own.id))
+            view.rooms[&space.id].children.contains(&own.id)
         })
         .await;
     life.all_well();
@@ -95,7 +98,7 @@ async fn a_card_is_answered_by_a_word_by_a_reply_and_by_a_reaction() {
     life.becomes(&card.id, "Denied").await;
     life.hears("use a dry run").await;
 
-    life.say("[PD-285] leave two").await;
+    // What only holds the word is a prompt like any other, with a card of its own.
     let next = next_card(&life, &card.id, "asks to run").await;
     life.phone.react(&life.room, &next, "👎").await;
     life.becomes(&next, "Denied").await;
@@ -188,7 +191,7 @@ async fn an_edit_changes_what_waits_and_is_never_a_prompt_of_its_own() {
     life.phone.edit(&life.room, &waits, "[PD-285] stream 4").await;
     life.hears("4 lines printed").await;
     life.say("[PD-285] recall").await;
-    let recalled = life.hears("- stream 4").await;
+    let recalled = life.hears("• stream 4").await;
     assert!(!recalled.says("delete the branch") && !recalled.says("* "), "{recalled}");
     life.all_well();
 }
@@ -218,7 +221,7 @@ async fn what_was_written_while_it_was_off_arrives_once_and_in_order() {
     life.home.up().await;
     life.hears("20 lines printed").await;
     life.say("[PD-285] recall").await;
-    let recalled = life.hears("- stream 20").await;
+    let recalled = life.hears("• stream 20").await;
     assert_eq!(numbers_after(&recalled.body, "stream "), written);
     assert_eq!(life.count(" lines printed"), written.len());
     life.all_well();
