@@ -85,8 +85,12 @@ pub(super) async fn keep_up(hearing: Hearing<'_>) {
 async fn introduce(hearing: Hearing<'_>) {
     let mut met = HashSet::new();
     loop {
-        for known in hearing.written(|db| rooms::all(db)).await {
-            one(hearing, &known, &mut met).await;
+        for room in hearing.written(|db| rooms::all(db)).await {
+            // One that replaces another is introduced with that one.
+            let id = room.room;
+            if let Some(known) = hearing.written(move |db| rooms::one(db, &id)).await {
+                one(hearing, &known, &mut met).await;
+            }
         }
         hearing.wake.desk.notify_one();
         tokio::select! {

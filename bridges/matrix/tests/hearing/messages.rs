@@ -1,20 +1,24 @@
 //! What people do in a room arrives as what they meant.
 
-use matrix_lab::{Invitation, Phone, Text, tools};
+use matrix_lab::{Invitation, Phone, Text, shared, tools};
 use std::fs;
 use vigie_core::bridge::{Got, Heard, HeardKind, Noted, Room};
 
-use super::support::Ground;
+use super::support::{Ground, STRICT, Wish};
+use vigie_matrix::{Policy, Rule};
 
 #[tokio::test]
 async fn what_is_written_right_after_the_invitation_is_heard() {
     let Some(tools) = tools() else { return };
-    let ground = Ground::new(&tools).await;
+    // This phone gives keys to those who are in a room and not to those who are invited; others do.
+    let policy = Policy { unencrypted: Rule::Accept, ..STRICT };
+    let wish = |_: &str| Wish { policy, ..Wish::default() };
+    let ground = Ground::with(shared(&tools).await, wish).await;
     let Ground { ada, daemon, .. } = &ground;
     let story = async {
         ground.until_well().await;
         let room = ada.create_room(&Invitation::of(&[&ground.me]).direct()).await;
-        let hello = ada.say(&room, "hello").await;
+        let hello = ada.say_bare(&room, "hello").await;
         daemon.until_texts(&["hello"]).await;
         (room, hello)
     };
