@@ -3,7 +3,7 @@
 
 pub use vigie_matrix::account::{
     AskError, Folder, FolderError, Held, Identity, LoggedIn, Login, LoginFailed, NoHomeserver,
-    OldDevice, Plain, Published, SecureFailed, Session, SetUp, Storage, Versions, Way, Whoami,
+    OldDevice, Plain, Published, Rate, SecureFailed, Session, SetUp, Storage, Versions, Way, Whoami,
     find, is_new_enough, log_in, user,
 };
 

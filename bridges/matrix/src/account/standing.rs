@@ -20,18 +20,18 @@ pub struct Standing {
 /// Why the account cannot do its work; each is a sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    #[error("the homeserver has logged this account out; log in anew: vigie init matrix --again")]
+    #[error("the homeserver has logged this account out; log in anew: vigie down, then vigie init matrix --again")]
     LoggedOut,
     #[error(
-        "the access token is that of {found}, not of {wanted}; log in anew: vigie init matrix --again"
+        "the access token is that of {found}, not of {wanted}; log in anew: vigie down, then vigie init matrix --again"
     )]
     OtherAccount { found: String, wanted: String },
     #[error(
-        "the homeserver has no keys of this device ({device}), so nobody can encrypt for it; log in anew: vigie init matrix --again"
+        "the homeserver has no keys of this device ({device}), so nobody can encrypt for it; log in anew: vigie down, then vigie init matrix --again"
     )]
     NoKeys { device: String },
     #[error(
-        "the homeserver has other keys of this device ({device}) than the store here, so what is sent to it cannot be read; log in anew: vigie init matrix --again"
+        "the homeserver has other keys of this device ({device}) than the store here, so what is sent to it cannot be read; log in anew: vigie down, then vigie init matrix --again"
     )]
     OtherKeys { device: String },
     #[error(
@@ -43,7 +43,7 @@ pub enum Trouble {
     )]
     Unsigned { device: String },
     #[error(
-        "the homeserver has keys that this store does not know of, as after a copy of it was used; log in anew: vigie init matrix --again"
+        "the homeserver has keys that this store does not know of, as after a copy of it was used; log in anew: vigie down, then vigie init matrix --again"
     )]
     DoubledKeys,
     #[error("the homeserver was not reached: {0}")]

@@ -12,7 +12,7 @@ mod said;
 pub use heard::SetAside;
 
 pub(crate) use legend::{Meaning, Quick, bare};
-pub(crate) use place::{Making, RoomFacts, RoomState, Shown};
+pub(crate) use place::Making;
 pub(crate) use receipt::Receipt;
 pub(crate) use said::{Begun, Part};
 

@@ -28,9 +28,7 @@ async fn nothing_is_answered_until_the_desk_says_so_and_both_see_the_same() {
 
         bot.step(&asked, Step::Accept).await.unwrap();
         let shown = bot.wait_shown(&asked).await;
-        let on_phone: Vec<_> =
-            phone.wait_emoji(&id).await.into_iter().map(|one| one.name).collect();
-        assert_eq!(shown.spoken(), on_phone);
+        assert_eq!(world::pictures(&shown), world::pictures_of(&phone, &id).await);
         let mut other = shown.spoken();
         other.rotate_left(1);
         let blind = bot.step(&asked, Step::Confirm { same: other }).await;
@@ -114,9 +112,7 @@ async fn the_desk_begins_and_finds_the_room_that_is_there() {
     assert!(matches!(twice, Err(NotDone::UnderWay { .. })), "{twice:?}");
     phone.accept_verification(&request.id).await;
     let shown = bot.wait_shown(&begun).await;
-    let on_phone: Vec<_> =
-        phone.wait_emoji(&request.id).await.into_iter().map(|one| one.name).collect();
-    assert_eq!(shown.spoken(), on_phone);
+    assert_eq!(world::pictures(&shown), world::pictures_of(&phone, &request.id).await);
     bot.step(&begun, Step::Confirm { same: shown.spoken() }).await.unwrap();
     phone.confirm_verification(&request.id).await;
     assert_eq!(bot.wait_end(&begun).await, Outcome::Verified);

@@ -182,6 +182,20 @@ pub(super) async fn room_of(phone: &Phone, bot: &Bot) -> String {
     room
 }
 
+/// What is compared: the names of some differ from app to app, the pictures do not.
+pub(super) fn pictures(shown: &Shown) -> Vec<String> {
+    shown.emoji.iter().map(|emoji| bare(emoji.symbol)).collect()
+}
+
+pub(super) async fn pictures_of(phone: &Phone, id: &str) -> Vec<String> {
+    phone.wait_emoji(id).await.iter().map(|emoji| bare(&emoji.symbol)).collect()
+}
+
+/// Some apps ask for the coloured form, some do not.
+fn bare(symbol: &str) -> String {
+    symbol.trim_end_matches('\u{fe0f}').into()
+}
+
 /// The phone heard nothing of the verification that it asked for.
 pub(super) fn unanswered(phone: &Phone, id: &str) -> bool {
     let all = phone.view().verifications;
