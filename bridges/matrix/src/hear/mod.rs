@@ -37,7 +37,6 @@ use vigie_core::bridge::{Inbox, Lost};
 use crate::{
     MatrixBridge, NAME,
     say::typing,
-    say::typing,
     store::{SetAside, heard},
 };
 

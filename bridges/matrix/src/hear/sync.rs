@@ -142,11 +142,7 @@ async fn position(client: &Client) -> Result<Option<String>, Missed> {
     Ok(known.and_then(matrix_sdk::store::StateStoreDataValue::into_sync_token))
 }
 
-async fn ask(
-    hearing: Hearing<'_>,
-    wait: Duration,
-    from: Position,
-) -> Result<SyncResponse, Missed> {
+async fn ask(hearing: Hearing<'_>, wait: Duration, from: Position) -> Result<SyncResponse, Missed> {
     let settings = SyncSettings::new().timeout(wait).filter(filter());
     let deadline = if from.first { FIRST_EVER } else { wait + GRACE };
     let asked = AssertUnwindSafe(Box::pin(hearing.client.sync_once(settings))).catch_unwind();
