@@ -16,6 +16,7 @@ mod sealed;
 mod sync;
 mod taps;
 mod trouble;
+mod watch;
 mod welcome;
 
 use futures_util::{FutureExt as _, future};
@@ -58,6 +59,8 @@ struct Wake {
     sealed: Notify,
     /// Rows that were sealed and are something else now.
     changed: Mutex<Vec<i64>>,
+    /// What is wrong with the account, whether syncs come back or not.
+    ailment: Mutex<Option<String>>,
 }
 
 impl Wake {
@@ -71,6 +74,14 @@ impl Wake {
     fn row_changed(&self, id: i64) {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(id);
         self.desk.notify_one();
+    }
+
+    fn set_ailment(&self, ailment: Option<String>) {
+        *self.ailment.lock().unwrap_or_else(PoisonError::into_inner) = ailment;
+    }
+
+    fn ailment(&self) -> Option<String> {
+        self.ailment.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn take_changed(&self) -> Vec<i64> {
@@ -143,15 +154,16 @@ async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
     let handing = Handing { inbox, bridge: NAME };
     let client = connected(bridge).await;
     let hearing = Hearing { bridge, client, handing, wake: &wake, downloads: &downloads };
-    fetch::sweep(&bridge.files).await;
-    future::join5(
+    vigie_bridge_kit::fetch::sweep(&bridge.files).await;
+    tokio::join!(
         unbroken("sync", || sync::sync(hearing)),
         unbroken("desk", || desk::Desk::new(hearing).run()),
         unbroken("rooms", || rooms::keep_up(hearing)),
         unbroken("late keys", || sealed::open_late(hearing)),
-        future::join(prune(hearing), unbroken("typing", || typing::keep(bridge))),
-    )
-    .await;
+        unbroken("account", || watch::watch(hearing)),
+        unbroken("typing", || typing::keep(bridge)),
+        prune(hearing),
+    );
 }
 
 /// Begins anew after a mistake of ours that ends in a panic: all of them go on from what is on disk.

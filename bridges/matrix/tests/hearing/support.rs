@@ -178,9 +178,11 @@ impl Ground {
     }
 
     /// The same files, opened again.
-    pub(crate) fn restarted(mut self) -> Self {
-        self.bridge = bridge(self.home.path(), &self.wish);
-        self
+    pub(crate) fn restarted(self) -> Self {
+        let Self { server, daemon, bridge: before, ada, me, home, wish } = self;
+        drop(before); // the files are one process's, and one bridge's
+        let bridge = bridge(home.path(), &wish);
+        Self { server, daemon, bridge, ada, me, home, wish }
     }
 
     /// Ada's encrypted room with us, once we have come in.
