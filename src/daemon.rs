@@ -1,5 +1,8 @@
 //! Builds every part and joins them; the only file that knows all.
 
+#[cfg(feature = "matrix")]
+mod matrix;
+
 use chrono::TimeDelta;
 use std::{
     collections::HashMap,
@@ -33,7 +36,10 @@ use crate::{
     store::{JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
-    web::{self, Boxed, OutputPart, Outside, Peer, PhoneMount, ProgramsMount, Started, shapes},
+    web::{
+        self, Boxed, MatrixDesk, OutputPart, Outside, Peer, PhoneMount, ProgramsMount, Started,
+        shapes,
+    },
     workflows::{self, Workflows},
 };
 
@@ -125,8 +131,9 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     let config = Arc::new(config);
     let tasks = Tasks::new();
     let store = Store::open(&data)?;
-    let Bridges { all: bridges, phone, invites, .. } =
-        bridges::open(&config, &data, &clock, &tasks)?;
+    let opened = bridges::open(&config, &data, &clock, &tasks)?;
+    let matrix = matrix_desk(&opened);
+    let Bridges { all: bridges, phone, invites, .. } = opened;
     let (listening, address) = tokio::sync::watch::channel(None);
     let ground =
         Ground { config: config.clone(), data: data.clone(), binary, address, lacking, hidden };
@@ -157,6 +164,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
         tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
     let outside = outside(&hub, &store, ground, &tasks, workflows, phone.as_ref(), invites);
+    let outside = Outside { matrix, ..outside };
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
     listening.send_replace(Some(started.listening));
@@ -337,6 +345,18 @@ async fn hear(bridge: Arc<dyn Bridge>, hub: Hub, stop: CancellationToken) {
             () = tokio::time::sleep(HEAR_AGAIN) => {}
         }
     }
+}
+
+/// The account on Matrix, where it is built in, switched on and begun.
+#[cfg(feature = "matrix")]
+fn matrix_desk(bridges: &Bridges) -> Option<Arc<dyn MatrixDesk>> {
+    let bridge = bridges.matrix.clone()?;
+    Some(Arc::new(matrix::Account(bridge)))
+}
+
+#[cfg(not(feature = "matrix"))]
+fn matrix_desk(_: &Bridges) -> Option<Arc<dyn MatrixDesk>> {
+    None
 }
 
 fn outside(

@@ -62,7 +62,9 @@ impl Account {
         let emoji = NAMES.map(|name| EmojiShape { symbol: "🐶".into(), name: name.into() });
         let words = match state {
             VerificationState::Verified => Some("@ines:example.org is verified."),
-            VerificationState::Failed => Some("Nothing was verified: one of the two took too long."),
+            VerificationState::Failed => {
+                Some("Nothing was verified: one of the two took too long.")
+            }
             _ => None,
         };
         Some(VerificationShape {
@@ -196,7 +198,11 @@ impl Home {
 
     /// The program in a terminal: types each answer once what stands before it is shown. Gives what
     /// was shown, and whether it ended well.
-    async fn type_in(&self, args: &'static [&str], talk: &'static [(&str, &str)]) -> (String, bool) {
+    async fn type_in(
+        &self,
+        args: &'static [&str],
+        talk: &'static [(&str, &str)],
+    ) -> (String, bool) {
         let home = self.data.path().to_owned();
         let talk = tokio::task::spawn_blocking(move || in_a_terminal(&home, args, talk));
         tokio::time::timeout(DEADLINE, talk).await.expect("it ends in time").unwrap()
@@ -250,7 +256,8 @@ fn complained(output: &Output) -> String {
 async fn a_person_takes_it_compares_and_says_that_it_is_the_same() {
     let account = Account::asked();
     let home = Home::start(Some(account.clone()), |_| Peer::Ours).await;
-    let talk = &[("Take it? [y/n]", "y\r"), ("in this order? [y/n]", "maybe\r"), ("order? [y/n]", "y\r")];
+    let talk =
+        &[("Take it? [y/n]", "y\r"), ("in this order? [y/n]", "maybe\r"), ("order? [y/n]", "y\r")];
     let (shown, well) = home.type_in(&["matrix", "verify"], talk).await;
     assert!(well, "{shown}");
     assert!(shown.contains("@ines:example.org, device PHONE (\"Ines⟦U+001B⟧[2J\")"), "{shown}");

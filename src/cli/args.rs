@@ -67,7 +67,7 @@ pub enum Command {
     People,
     /// Take access back from a person or a chat
     Unpair {
-        /// The chat service: telegram
+        /// The chat service: telegram, matrix
         bridge: String,
         /// The service's own number, as `vigie people` shows it
         #[arg(allow_hyphen_values = true)]
@@ -172,6 +172,17 @@ pub struct Up {
 pub enum Init {
     /// Set Telegram up with a bot of your own; asks for its token
     Telegram(InitTelegram),
+    /// Set Matrix up with an account of Vigie's own; asks for what is not given
+    Matrix(Box<InitMatrix>),
+}
+
+impl Init {
+    pub fn config(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Telegram(init) => init.config.as_ref(),
+            Self::Matrix(init) => init.config.as_ref(),
+        }
+    }
 }
 
 /// The token is never an argument: other users of the machine can read those.
@@ -186,6 +197,60 @@ pub struct InitTelegram {
     /// The configuration to change [default: ~/.config/vigie/config.toml]
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+/// Secrets are never arguments: other users of the machine can read those.
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "what can be switched on the command line")]
+pub struct InitMatrix {
+    /// The account's homeserver: its name (example.org) or address [default: that of a whole user id]
+    #[arg(long, value_name = "SERVER")]
+    pub homeserver: Option<String>,
+    /// The account that Vigie speaks as: its name, or its whole id
+    #[arg(long, value_name = "USER", conflicts_with = "token_file")]
+    pub user: Option<String>,
+    /// Take the account's password from this file instead of asking for it
+    #[arg(long, value_name = "FILE")]
+    pub password_file: Option<PathBuf>,
+    /// Log in with the access token in this file instead of a password
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// What the account's list of devices calls it [default: Vigie on this machine]
+    #[arg(long, value_name = "NAME")]
+    pub device_name: Option<String>,
+    /// Your own id on Matrix, whole, who is then heard: @ines:example.org
+    #[arg(long, value_name = "ID")]
+    pub person: Option<String>,
+    /// Whose id that is, by the id in the configuration [default: the first owner]
+    #[arg(long, value_name = "HUMAN", requires = "person")]
+    pub human: Option<String>,
+    /// Do not ask whether that is the right person
+    #[arg(long, short)]
+    pub yes: bool,
+    /// Take the account's recovery key from this file, where it has one already
+    #[arg(long, value_name = "FILE")]
+    pub recovery_key_file: Option<PathBuf>,
+    /// Whether a recovery key is kept in Vigie's folder too [default: asks; unasked: no]
+    #[arg(long, value_enum, value_name = "CHOICE")]
+    pub keep_recovery_key: Option<Keep>,
+    /// Make a new recovery key; the old one opens nothing any more
+    #[arg(long)]
+    pub new_recovery_key: bool,
+    /// Log in as a new device: after a logout, or when the store is lost
+    #[arg(long)]
+    pub again: bool,
+    /// Put a new identity in the place of the account's; everybody has to verify it again
+    #[arg(long)]
+    pub reset_identity: bool,
+    /// The configuration to change [default: ~/.config/vigie/config.toml]
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Keep {
+    Yes,
+    No,
 }
 
 #[derive(Debug, Subcommand)]

@@ -46,7 +46,7 @@ use crate::{
     runner::{javascript, keep},
     web::client::Client,
 };
-use args::{Init, Mcp, McpSetup};
+use args::{Mcp, McpSetup};
 use failure::Failure;
 use out::Out;
 
@@ -137,7 +137,7 @@ fn run(args: Args, out: Out) -> Result<(), Failure> {
     let config = match &command {
         Command::Up(up) => up.config.clone(),
         Command::Doctor { config } => config.clone(),
-        Command::Init(Init::Telegram(init)) => init.config.clone(),
+        Command::Init(init) => init.config().cloned(),
         Command::Workflow(workflow) => workflow.config.clone(),
         _ => None,
     };
@@ -156,7 +156,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Login { human } => login::link(human, desk).await,
         Command::Logins => login::list(desk).await,
         Command::Logout { id } => login::logout(&id, desk).await,
-        Command::Init(Init::Telegram(args)) => init::telegram(args, desk).await,
+        Command::Init(init) => init::run(init, desk).await,
         Command::Pair { human } => pair::code(human, desk).await,
         Command::People => pair::people(desk).await,
         Command::Unpair { bridge, id } => pair::unpair(&bridge, &id, desk).await,

@@ -75,6 +75,7 @@ fn start(service: &ServiceShape, pairing: &PairingShape) -> Option<String> {
 pub(super) fn service_name(bridge: &str) -> String {
     match bridge {
         "telegram" => "Telegram".into(),
+        "matrix" => "Matrix".into(),
         "phone" => "Phone page".into(),
         other => other.into(),
     }

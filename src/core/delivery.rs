@@ -101,6 +101,10 @@ pub enum NewestOf {
     },
     /// What rings in place of a service that is not heard.
     Rings,
+    /// How a service is heard.
+    Hearing {
+        bridge: BridgeName,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,11 @@
 mod confinement;
 mod daemon;
 mod files;
+#[cfg(feature = "matrix")]
+mod matrix;
 mod programs;
+#[cfg(any(feature = "matrix", feature = "telegram"))]
+mod service;
 mod system;
 #[cfg(feature = "telegram")]
 mod telegram;
@@ -62,6 +66,8 @@ pub async fn examine(around: &Surroundings, named: Named, clock: &Clock) -> Vec<
     findings.extend(daemon::look(&around.data, config.web.listen).await);
     #[cfg(feature = "telegram")]
     findings.extend(telegram::look(&config.telegram, &around.data).await);
+    #[cfg(feature = "matrix")]
+    findings.extend(Box::pin(matrix::look(&config, &around.data, clock)).await);
     findings.push(system::terminal());
     findings.push(system::open_files());
     findings.push(system::hooks().await);

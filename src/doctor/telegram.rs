@@ -4,20 +4,23 @@
 use std::{path::Path, time::Duration};
 use vigie_core::bridge::Room;
 
-use super::Finding;
+use super::{
+    Finding,
+    service::{Running, Words},
+};
 use crate::{
     bridges::{
         TELEGRAM,
         telegram::{Bot, Group, LookError, Me, Standing, TopicRight, read_token, set_aside},
     },
     config::{self, OnOff},
-    web::{
-        client::Client,
-        shapes::{BridgeShape, ChatShape, PeopleShape, StatusShape},
-    },
+    web::shapes::ChatShape,
 };
 
-const TOPIC: &str = "telegram";
+const TOPIC: &str = TELEGRAM;
+
+const WORDS: Words =
+    Words { let_in_again: "Let the bot in again", let_in: "Let yourself in: vigie pair" };
 
 /// A daemon that listens has fetched within that time what waited when it began.
 const FETCHED: Duration = Duration::from_secs(3);
@@ -29,68 +32,12 @@ pub(super) async fn look(telegram: &config::Telegram, data: &Path) -> Vec<Findin
     match telegram.enabled {
         OnOff::Off => Vec::new(),
         OnOff::On => {
-            let running = Running::ask(data).await;
-            let mut findings = running.findings();
+            let running = Running::ask(TELEGRAM, data).await;
+            let mut findings = running.findings(&WORDS);
             findings.extend(bot(telegram, &running).await);
             findings.extend(aside(telegram, data, &running).await);
             findings
         }
-    }
-}
-
-/// What the running daemon knows; nothing when none runs.
-#[derive(Default)]
-struct Running {
-    daemon: Option<StatusShape>,
-    people: Option<PeopleShape>,
-}
-
-impl Running {
-    async fn ask(data: &Path) -> Self {
-        let client = Client::new(data);
-        let Ok(status) = client.get("/status").await else { return Self::default() };
-        Self { daemon: Some(status), people: client.get("/people").await.ok() }
-    }
-
-    fn bridge(&self) -> Option<&BridgeShape> {
-        self.daemon.as_ref()?.bridges.iter().find(|bridge| bridge.name == TELEGRAM)
-    }
-
-    fn chats(&self) -> impl Iterator<Item = &ChatShape> {
-        let chats = self.people.iter().flat_map(|people| &people.chats);
-        chats.filter(|chat| chat.bridge == TELEGRAM)
-    }
-
-    fn findings(&self) -> Vec<Finding> {
-        if self.daemon.is_none() {
-            return Vec::new();
-        }
-        let Some(bridge) = self.bridge() else {
-            let todo = "Start it anew: vigie down, then vigie up. Sessions go on.";
-            return vec![Finding::fail(TOPIC, "the Vigie that runs does not know of it", todo)];
-        };
-        let mut findings = Vec::new();
-        if let Some(trouble) = &bridge.trouble {
-            let todo = "It says itself what to do; what should go out waits meanwhile.";
-            findings.push(Finding::fail(TOPIC, trouble, todo));
-        }
-        findings.extend(self.nobody());
-        let shut = self.chats().filter_map(|chat| Some((chat, chat.shut.as_ref()?)));
-        findings.extend(shut.map(|(chat, why)| {
-            let todo = format!(
-                "Let the bot in again; if that chat is done with: vigie unpair telegram {}",
-                chat.chat
-            );
-            Finding::warn(TOPIC, format!("chat {} takes nothing: {why}", chat.chat), todo)
-        }));
-        findings
-    }
-
-    fn nobody(&self) -> Option<Finding> {
-        let people = self.people.as_ref()?;
-        let heard = people.identities.iter().any(|each| each.bridge == TELEGRAM);
-        let todo = "Let yourself in: vigie pair";
-        (!heard).then(|| Finding::warn(TOPIC, "nobody is heard over it yet", todo))
     }
 }
 

@@ -73,7 +73,13 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     rows(db, &mut found, "thread", "SELECT session, body FROM thread", Row::Thread)?;
     rows(db, &mut found, "focus", "SELECT human, body FROM focus", Row::Focus)?;
     rows(db, &mut found, "chat", "SELECT chat, body FROM chat", Row::Chat)?;
-    rows(db, &mut found, "last_heard", "SELECT human, body FROM last_heard", Row::LastHeard)?;
+    rows(
+        db,
+        &mut found,
+        "last_heard",
+        "SELECT human, body FROM last_heard ORDER BY human, bridge, chat",
+        Row::LastHeard,
+    )?;
     rows(db, &mut found, "identity", "SELECT id, body FROM identity", Row::Identity)?;
     rows(
         db,

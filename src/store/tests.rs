@@ -8,7 +8,7 @@ use vigie_core::{
     caller::{Over, Principal, Ticket, Until, Wanted},
     id::{BridgeName, ChatId, HeardId, HumanId, MessageId, PromptId, SessionId, TicketId},
     prompt::{Prompt, PromptState},
-    state::{HeardOutcome, HeardRow, JournalEntry, Row},
+    state::{HeardOutcome, HeardRow, JournalEntry, LastHeardRow, Row},
 };
 
 use super::{Store, StoreError};
@@ -114,6 +114,26 @@ async fn what_is_written_is_there_after_a_restart() {
     );
     assert_eq!(*store.newest().borrow(), 2);
     assert_eq!(store.events(1, 10).await.unwrap().len(), 1, "readers go on from where they were");
+}
+
+#[tokio::test]
+async fn where_somebody_was_heard_last_takes_the_place_of_what_stood_there() {
+    let home = TempDir::new().unwrap();
+    let store = Store::open(home.path()).unwrap();
+    let last = |chat: &str, at| {
+        Row::LastHeard(LastHeardRow {
+            human: HumanId::new("owner"),
+            bridge: BridgeName::new("telegram"),
+            chat: ChatId::new(chat),
+            at,
+        })
+    };
+    let later = now() + chrono::TimeDelta::minutes(1);
+    let rows = vec![last("1001", now()), last("-100", now()), last("1001", later)];
+    store.write(rows).await.await.unwrap().unwrap();
+    drop(store);
+    let found = Store::open(home.path()).unwrap().load().await.unwrap();
+    assert_eq!(found.rows, [last("-100", now()), last("1001", later)]);
 }
 
 #[tokio::test]

@@ -20,7 +20,7 @@ use vigie_core::{
 
 use crate::{
     NAME,
-    account::{Folder, FolderError, Session},
+    account::{Folder, FolderError, Held, Session},
     connect::{self, NotReady},
     hear, say,
     store::Store,
@@ -133,6 +133,8 @@ pub struct MatrixBridge {
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
+    /// The stores bear one process.
+    _held: Held,
 }
 
 impl MatrixBridge {
@@ -142,6 +144,8 @@ impl MatrixBridge {
     /// No account is set up, or a file cannot be used.
     pub fn open(options: Options) -> Result<Arc<Self>, OpenFailed> {
         let session = options.folder.session()?;
+        options.folder.goes_with(&session)?;
+        let held = options.folder.hold()?;
         let store = Store::open(&options.folder.database(), (options.clock)())?;
         let (people, clock) = (options.people.clone(), options.clock.clone());
         Ok(Arc::new(Self {
@@ -162,6 +166,7 @@ impl MatrixBridge {
             saying: say::Saying::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
+            _held: held,
         }))
     }
 

@@ -1,7 +1,7 @@
 //! The one client of the account: built, rewound to where the bridge's own file is, and restored.
 
 use matrix_sdk::{
-    AuthSession, Client, ClientBuildError, HttpError, SqliteStoreConfig,
+    AuthSession, Client, ClientBuildError, ClientBuilder, HttpError, SqliteStoreConfig,
     config::RequestConfig,
     encryption::{BackupDownloadStrategy, EncryptionSettings},
     store::{StateStoreDataKey, StateStoreDataValue},
@@ -22,7 +22,9 @@ const ANSWER: Duration = Duration::from_secs(30);
 pub enum NotReady {
     #[error(transparent)]
     Folder(#[from] FolderError),
-    #[error("the encrypted store does not open: {0}")]
+    #[error(
+        "the encrypted store does not open with its key ({0}); put both back as they were, or log in anew: vigie init matrix --again"
+    )]
     Store(#[from] ClientBuildError),
     #[error("the homeserver was not reached: {0}")]
     Unreached(#[from] HttpError),
@@ -39,9 +41,6 @@ pub(crate) async fn build(
     homeserver: &str,
     policy: Policy,
 ) -> Result<Client, NotReady> {
-    folder.make()?;
-    let key = folder.store_key()?;
-    let store = SqliteStoreConfig::with_low_memory_config(folder.crypto()).key(Some(&key));
     let strategy = match policy.unsigned_devices {
         Rule::Refuse => CollectStrategy::IdentityBasedStrategy,
         Rule::Accept => CollectStrategy::AllDevices,
@@ -50,20 +49,33 @@ pub(crate) async fn build(
         Rule::Refuse => TrustRequirement::CrossSigned,
         Rule::Accept => TrustRequirement::Untrusted,
     };
-    let client = Client::builder()
-        .homeserver_url(homeserver)
-        .sqlite_store_with_config_and_cache_path(store, None::<PathBuf>)
-        .request_config(RequestConfig::new().disable_retry().timeout(ANSWER))
+    let builder = builder(folder, homeserver)?
         .with_encryption_settings(EncryptionSettings {
             auto_enable_cross_signing: true,
             auto_enable_backups: true,
             backup_download_strategy: BackupDownloadStrategy::AfterDecryptionFailure,
         })
         .with_room_key_recipient_strategy(strategy)
-        .with_decryption_settings(DecryptionSettings { sender_device_trust_requirement: trust })
-        .build()
-        .await?;
-    Ok(client)
+        .with_decryption_settings(DecryptionSettings { sender_device_trust_requirement: trust });
+    Ok(Box::pin(builder.build()).await?)
+}
+
+/// A client to log in with. It makes no identity and no backup by itself: where one is missing, a
+/// person decides, and what goes wrong is told.
+pub(crate) async fn build_for_setup(folder: &Folder, homeserver: &str) -> Result<Client, NotReady> {
+    Ok(Box::pin(builder(folder, homeserver)?.build()).await?)
+}
+
+fn builder(folder: &Folder, homeserver: &str) -> Result<ClientBuilder, NotReady> {
+    folder.make()?;
+    let key = folder.store_key()?;
+    let store = SqliteStoreConfig::with_low_memory_config(folder.crypto()).key(Some(&key));
+    Ok(Client::builder()
+        .homeserver_url(homeserver)
+        // Where the homeserver is was looked up once, by rules of ours.
+        .respect_login_well_known(false)
+        .sqlite_store_with_config_and_cache_path(store, None::<PathBuf>)
+        .request_config(RequestConfig::new().disable_retry().timeout(ANSWER)))
 }
 
 /// The account's client, which hears on from `cursor`: what matrix-sdk counts itself is set back, since
@@ -74,6 +86,7 @@ pub(crate) async fn connect(
     policy: Policy,
     cursor: Option<String>,
 ) -> Result<Client, NotReady> {
+    folder.goes_with(session)?;
     let client = build(folder, &session.homeserver, policy).await?;
     let store = client.state_store();
     match cursor {
@@ -84,6 +97,20 @@ pub(crate) async fn connect(
         None => store.remove_kv_data(StateStoreDataKey::SyncToken).await,
     }
     .map_err(matrix_sdk::Error::from)?;
-    client.restore_session(AuthSession::Matrix(session.restored())).await?;
+    restore(&client, folder, session).await?;
     Ok(client)
+}
+
+/// Makes the client the account's, if the store is the one of that login.
+pub(crate) async fn restore(
+    client: &Client,
+    folder: &Folder,
+    session: &Session,
+) -> Result<(), NotReady> {
+    Box::pin(client.restore_session(AuthSession::Matrix(session.restored()))).await?;
+    let key = client.encryption().ed25519_key().await;
+    if session.key().is_some() && session.key() != key.as_deref() {
+        return Err(FolderError::LostStore(folder.crypto()).into());
+    }
+    Ok(())
 }

@@ -12,7 +12,7 @@ use vigie_core::{
 };
 
 use crate::{
-    NAME, OpenError, TEXT_LIMIT,
+    Clock, NAME, OpenError, TEXT_LIMIT,
     store::{self, SayFailed, Store, StoreError},
 };
 
@@ -27,9 +27,6 @@ const AFTER_A_FAILED_WRITE: Duration = Duration::from_secs(5);
 
 /// Open pages that follow live, over all people. A page is a phone or a browser tab.
 const LIVE_PAGES: usize = 64;
-
-/// Where the time comes from.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// A page of the web part that the phone page's navigation shows. All three are put into HTML as
 /// they are, which is why they must be literals.

@@ -16,11 +16,11 @@ mod login;
 mod store;
 mod view;
 
-pub use bridge::{Clock, Link, Options, PhoneBridge, Retry};
+pub use bridge::{Link, Options, PhoneBridge, Retry};
 pub use files::{Asset, ICONS, asset, assets_router};
 pub use http::{CONTENT_SECURITY_POLICY, Person};
 pub use login::login_page;
-pub use vigie_bridge_kit::database::OpenError;
+pub use vigie_bridge_kit::{clock::Clock, database::OpenError};
 
 /// The chat's id in a [`Place`](vigie_core::bridge::Place); there is one.
 pub const CHAT: &str = "main";

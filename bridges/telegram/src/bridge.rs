@@ -2,13 +2,13 @@ use async_trait::async_trait;
 use std::{
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
 use tokio_util::sync::CancellationToken;
-use vigie_bridge_kit::database::OpenError;
+use vigie_bridge_kit::{clock::Clock, database::OpenError, pulse::Pulse};
 use vigie_core::{
     Timestamp,
     bridge::{
@@ -51,9 +51,6 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(15);
 /// A rename posts a message into the topic, so what passes quickly is not worth one.
 const TOPIC_AFTER: Duration = Duration::from_secs(20);
 
-/// Where the time comes from.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
-
 /// What the bridge needs from outside.
 pub struct Options {
     pub api: Api,
@@ -91,7 +88,7 @@ pub struct TelegramBridge {
     pub(crate) parts: usize,
     pub(crate) commands: Vec<Menu>,
     pub(crate) store: Store,
-    health: Mutex<Health>,
+    pulse: Pulse,
     /// Calls in a row that never left this machine.
     unreached: AtomicU32,
     /// One hears at a time.
@@ -112,7 +109,7 @@ impl TelegramBridge {
             files: options.files,
             parts: options.parts.unwrap_or(PARTS),
             commands: options.commands,
-            health: Mutex::default(),
+            pulse: Pulse::default(),
             unreached: AtomicU32::new(0),
             hearing: tokio::sync::Mutex::default(),
         }))
@@ -139,19 +136,17 @@ impl TelegramBridge {
 
     /// A poll came back: Telegram told everything up to now.
     pub(crate) fn heard_all(&self) {
-        let heard = Some(self.now());
-        *self.health.lock().unwrap_or_else(PoisonError::into_inner) =
-            Health { heard, trouble: None };
+        self.pulse.heard_all(self.now());
     }
 
     /// When a poll last came back.
     pub(crate) fn heard_at(&self) -> Option<Timestamp> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).heard
+        self.pulse.health().heard
     }
 
     /// Why polls do not come back, and what to do about it.
     pub(crate) fn in_trouble(&self, trouble: String) {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(trouble);
+        self.pulse.in_trouble(trouble);
     }
 }
 
@@ -178,7 +173,7 @@ impl Bridge for TelegramBridge {
     }
 
     fn health(&self) -> Health {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.pulse.health()
     }
 
     async fn say(&self, place: &Place, say: &Say, key: DeliveryId) -> Result<Said, SayError> {

@@ -8,10 +8,10 @@ pub mod markup;
 mod say;
 mod store;
 
-pub use bridge::{Clock, Menu, OpenFailed, Options, TelegramBridge, limits};
+pub use bridge::{Menu, OpenFailed, Options, TelegramBridge, limits};
 pub use hear::Unreadable;
 pub use store::SetAside;
-pub use vigie_bridge_kit::database::OpenError;
+pub use vigie_bridge_kit::{clock::Clock, database::OpenError};
 
 /// The bridge's name in places, in the configuration and in the database.
 pub const NAME: &str = "telegram";

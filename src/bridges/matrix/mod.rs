@@ -1,9 +1,15 @@
 //! Matrix, as the configuration wants it: its bridge, and the account for `vigie init matrix` and
 //! `vigie doctor`.
 
+pub use vigie_matrix::account::{
+    AskError, Folder, FolderError, Held, Identity, LoggedIn, Login, LoginFailed, NoHomeserver,
+    OldDevice, Plain, Published, Rate, SecureFailed, Session, SetUp, Storage, Versions, Way, Whoami,
+    find, is_new_enough, log_in, user,
+};
+
 use std::{path::Path, sync::Arc};
 use vigie_core::{bridge::Room, id::BridgeName};
-use vigie_matrix::{MatrixBridge, Options, Pace, Policy, Rule, account::Folder};
+use vigie_matrix::{MatrixBridge, Options, Pace, Policy, Rule};
 
 use super::{Bridges, MATRIX, unready::Unready};
 use crate::{

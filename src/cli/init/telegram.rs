@@ -6,13 +6,12 @@ use std::{fs, io::Read as _, path::Path};
 use super::{
     Desk, Failure, InitTelegram,
     secret::{self, NoText},
-    settings::{self, Settings},
+    settings::{self, Change, Settings},
 };
 use crate::{
     bridges::telegram::{Bot, Given, LookError, Me},
     cli::out::{Ink, Out},
-    config::{Config, Named, bot_api},
-    hold::ancestry,
+    config::{Config, Named, OnOff, bot_api},
     web::shapes::DaemonShape,
 };
 
@@ -43,12 +42,8 @@ struct SetUp {
     start: String,
 }
 
-pub(in crate::cli) async fn run(args: InitTelegram, desk: &Desk) -> Result<(), Failure> {
-    if ancestry::inside_a_session() {
-        let words = "this is inside a session of Vigie, and agents do not let people in";
-        let failure = Failure::refused("inside_a_session", words);
-        return Err(failure.hint("Run it in a terminal outside of Vigie."));
-    }
+pub(super) async fn run(args: InitTelegram, desk: &Desk) -> Result<(), Failure> {
+    super::outside_of_sessions()?;
     let config = Config::load(&desk.around, Named::No).map_err(Failure::usage)?;
     let api = args.api.as_deref().map(read_api).transpose()?;
     let given = match &args.token_file {
@@ -66,7 +61,7 @@ pub(in crate::cli) async fn run(args: InitTelegram, desk: &Desk) -> Result<(), F
         let words = format!("the token cannot be written to {}: {error}", token_file.display());
         Failure::outside(words).hint("Look: vigie doctor")
     })?;
-    let settings = settings::switch_on(&desk.around, &config, api.as_deref());
+    let settings = settings::switch_on(&desk.around, &config, &change(&config, api));
     let running = desk.client.get::<DaemonShape>("/daemon").await.is_ok();
     let start = match &args.config {
         Some(file) => format!("vigie up --config {}", file.display()),
@@ -74,6 +69,18 @@ pub(in crate::cli) async fn run(args: InitTelegram, desk: &Desk) -> Result<(), F
     };
     let done = set_up(me, token_file, &desk.around.config, settings, Daemon { running, start });
     desk.out.show(&done, words)
+}
+
+/// Switches Telegram on, at `api` when it is named and another one.
+fn change(before: &Config, api: Option<String>) -> Change {
+    let mut wanted = before.clone();
+    wanted.telegram.enabled = OnOff::On;
+    let mut keys = Vec::new();
+    if let Some(api) = api.filter(|api| *api != before.telegram.api) {
+        keys.push(("api", api.as_str().into()));
+        wanted.telegram.api = api;
+    }
+    Change { table: "telegram", keys, person: None, wanted }
 }
 
 fn read_api(text: &str) -> Result<String, Failure> {

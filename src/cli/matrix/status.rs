@@ -141,6 +141,17 @@ mod tests {
             ],
             sealed: 2,
         };
-        insta::assert_snapshot!(words(&Out::plain(Clock::system()), &account), @"");
+        let words = words(&Out::plain(Clock::system()), &account);
+        let row = |name: &str| words.lines().find(|line| line.starts_with(name)).unwrap();
+        assert!(row("its key").ends_with("Xb8Q k3cP mW"), "{words}");
+        assert!(row("signed by the account").ends_with("yes"), "{words}");
+        assert!(row("backup of keys").ends_with("incomplete"), "{words}");
+        assert!(row("last heard").ends_with("not yet"), "{words}");
+        assert!(row("@ines:example.org").ends_with("  verified"), "{words}");
+        assert!(row("@omar:example.org").contains("CHANGED since verified"), "{words}");
+        assert!(row("chat").ends_with("!room  encrypted"), "{words}");
+        assert!(row("session").ends_with("!room  not encrypted"), "{words}");
+        assert!(row("space").ends_with("!room"), "nobody writes in a space: {words}");
+        assert!(words.contains("Messages that wait for their keys: 2."), "{words}");
     }
 }

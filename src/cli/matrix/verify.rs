@@ -230,7 +230,7 @@ fn shown(out: &Out, now: &VerificationShape) -> String {
         })
         .collect();
     format!(
-        "The phone of {user} should show these seven emoji in this order:\n\n{}\n\nThere is one minute for it.",
+        "The phone of {user} should show these seven emoji in this order:\n\n{}\n\nThe pictures count; their names differ from app to app. There is one minute for it.",
         lines.join("\n")
     )
 }
@@ -293,7 +293,7 @@ mod tests {
             🔒  Lock
             🐷  Pig
 
-        There is one minute for it.
+        The pictures count; their names differ from app to app. There is one minute for it.
         ");
         assert_eq!(spoken(&now), ["Dog", "Lock", "Pig"]);
     }

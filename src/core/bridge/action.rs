@@ -84,6 +84,33 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// The gate it answers.
+    pub fn gate(&self) -> Option<GateId> {
+        match self {
+            Self::Allow { gate }
+            | Self::AllowForSession { gate }
+            | Self::AllowWithEdits { gate }
+            | Self::Deny { gate }
+            | Self::SendBack { gate }
+            | Self::Choose { gate, .. }
+            | Self::Submit { gate, .. } => Some(*gate),
+            Self::SendTo { .. }
+            | Self::StartAndSend { .. }
+            | Self::Drop { .. }
+            | Self::SendEdit { .. }
+            | Self::Resume { .. }
+            | Self::Interrupt { .. }
+            | Self::InterruptAll
+            | Self::CancelRun { .. }
+            | Self::RetryRun { .. }
+            | Self::FillIn { .. }
+            | Self::StartRun { .. }
+            | Self::DropRun { .. } => None,
+        }
+    }
+}
+
 /// A text that is no action: not ours, or of another version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no button of ours")]

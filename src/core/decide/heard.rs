@@ -177,6 +177,8 @@ impl Work<'_> {
             HeardKind::Tap { message, action } => {
                 let told = if role < Role::Talker {
                     Told::Unseen("You may look, not answer.".into())
+                } else if self.is_too_old(heard, action.gate()) {
+                    Told::too_old()
                 } else {
                     self.tap(action, &Who { human, via })
                 };
@@ -185,7 +187,7 @@ impl Work<'_> {
             }
             HeardKind::Reaction { message, emoji } => {
                 let who = Who { human, via };
-                if let Some(told) = self.reaction(emoji, facts.gate, heard.at, &who) {
+                if let Some(told) = self.reaction(heard, emoji, facts.gate, &who) {
                     self.tell_who_tapped(&heard.place, message, told);
                 }
                 HeardOutcome::Handled

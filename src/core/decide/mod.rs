@@ -35,6 +35,7 @@ mod slash;
 mod spawn;
 mod start;
 mod stopping;
+mod strangers;
 mod taps;
 mod tickets;
 mod tokens;
@@ -292,7 +293,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
     gates
         .chain(budget::next_due(state))
         .chain(reports::next_late_progress(state))
-        .chain(people::next_note(state))
+        .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
         .chain(state.runs.next_deadline())
         .min()

@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::{About, Work};
 use crate::{
+    Timestamp,
     bridge::{Cards, Health, Level, Noted},
-    delivery::{Delivery, DeliveryState, Rank, Shown, Spot, Target},
+    delivery::{Delivery, DeliveryState, NewestOf, Rank, Shown, Spot, Target},
     gate::Gate,
     id::{BridgeName, ChatId, ThreadId},
     state::{Chat, ChatRow, ChatState, FocusRow, Hearing, Row, ThreadRow},
@@ -16,6 +17,10 @@ use crate::{
 /// A service that answered nothing for so long is not heard. A bridge's own longest wait for an
 /// answer is well below.
 const DEAF: TimeDelta = TimeDelta::seconds(45);
+
+/// What waited for a service goes out as soon as it answers, often before it says that it was silent:
+/// a card that came with that was tapped by nobody yet.
+const JUST_SAID: TimeDelta = TimeDelta::minutes(1);
 
 impl Work<'_> {
     pub(super) fn noted(&mut self, bridge: &BridgeName, noted: Noted) {
@@ -88,7 +93,7 @@ impl Work<'_> {
     }
 
     /// Says open cards anew in a chat where they and their taps may be lost; returns how many there were.
-    /// Those that are still to be sent, or surely there, are not.
+    /// Those that are still to be sent, were sent just now, or are surely there, are not.
     pub(super) fn ask_again_in(&mut self, chat: &Chat) -> usize {
         let cards = self.state.limits_of(&chat.bridge, &chat.chat).cards;
         let mut open: Vec<Gate> = self.state.open_gates().cloned().collect();
@@ -99,14 +104,16 @@ impl Work<'_> {
                 Cards::Last => self.state.messages.contains_key(&shown.delivery),
                 Cards::Perish => false,
             };
-            let waits =
-                |shown: &Shown| self.state.deliveries.values().any(|d| d.id == shown.delivery);
-            let here = |shown: &&Shown| {
-                shown.to.bridge == chat.bridge && shown.to.chat == chat.chat
+            let soon = |at: &Timestamp| self.now - *at < JUST_SAID;
+            let waits = |shown: &Shown| {
+                self.state.changed.get(&shown.delivery).is_some_and(soon)
+                    || self.state.deliveries.values().any(|d| d.id == shown.delivery)
             };
-            let in_its_place = |shown: &&Shown| self.is_in_its_place(&gate, chat, shown);
+            let here =
+                |shown: &&Shown| shown.to.bridge == chat.bridge && shown.to.chat == chat.chat;
+            let in_its_place = |shown: &Shown| is_in_its_place(&gate, chat, shown);
             let mut cards = gate.cards.iter().filter(here);
-            if cards.any(|s| waits(s) || (is_there(s) && in_its_place(&s))) {
+            if cards.any(|s| waits(s) || (is_there(s) && in_its_place(s))) {
                 continue;
             }
             let level = self.level_of_card(&gate, chat);
@@ -115,12 +122,6 @@ impl Work<'_> {
             said += 1;
         }
         said
-    }
-
-    /// A card in the chat itself is not where people look once its session has a thread there.
-    fn is_in_its_place(&self, gate: &Gate, chat: &Chat, shown: &Shown) -> bool {
-        let threads = chat.room.has_threads() && gate.session().is_some();
-        !threads || shown.to.spot != Spot::Main
     }
 
     pub(super) fn chat_shut(&mut self, bridge: &BridgeName, chat: &ChatId, reason: &str) {
@@ -134,19 +135,25 @@ impl Work<'_> {
             "{bridge} lets nothing into chat {chat} any more: {reason}. What should arrive there waits."
         );
         let others = |other: &Chat| other.chat != *chat;
-        self.say_where_heard(&words, others);
+        self.say_where_heard(&words, others, None);
     }
 
     /// Something is not heard any more: what waited there rings elsewhere, and people are told. Where
     /// both happens, one of them is loud.
-    fn say_where_heard(&mut self, words: &str, others: impl Fn(&Chat) -> bool) {
+    fn say_where_heard(
+        &mut self,
+        words: &str,
+        others: impl Fn(&Chat) -> bool,
+        newest: Option<&NewestOf>,
+    ) {
         let rings = self.ring_elsewhere();
         for chat in self.state.hearing().into_iter().filter(others) {
-            if rings.contains(&(chat.bridge.clone(), chat.chat.clone())) {
-                self.tell_as_loud(&chat, Level::Note, words, Rank::Gate);
+            let level = if rings.contains(&(chat.bridge.clone(), chat.chat.clone())) {
+                Level::Note
             } else {
-                self.tell_chat(&chat, Level::Ring, words);
-            }
+                self.level_in(&chat, Level::Ring, None)
+            };
+            self.tell_as_loud(&chat, level, words, Rank::Gate, newest.cloned());
         }
     }
 
@@ -280,6 +287,7 @@ impl Work<'_> {
             None => was_deaf.or(silent),
         };
         let trouble = health.trouble.clone();
+        let news = NewestOf::Hearing { bridge: bridge.clone() };
         self.state.health.insert(bridge.clone(), Hearing { health, since, deaf });
         match (was_deaf, deaf) {
             (None, Some(since)) => {
@@ -293,18 +301,25 @@ impl Work<'_> {
                     "{bridge} has not been heard since {}: {why}. Vigie keeps trying; what is written there is read once it answers.",
                     since.format("%H:%M UTC")
                 );
-                self.say_where_heard(&words, |chat| chat.bridge != *bridge);
+                self.say_where_heard(&words, |chat| chat.bridge != *bridge, Some(&news));
             }
             (Some(since), None) => {
                 self.journal("service_heard_again", About::default(), json!({ "bridge": bridge }));
                 let words =
                     format!("{bridge} is heard again, after {}.", super::show::span(since, now));
                 for chat in self.state.hearing().into_iter().filter(|chat| chat.bridge != *bridge) {
-                    self.tell_chat(&chat, Level::Note, &words);
+                    let newest = Some(news.clone());
+                    self.tell_as_loud(&chat, Level::Note, &words, Rank::Note, newest);
                 }
                 self.ring_elsewhere();
             }
             (None, None) | (Some(_), Some(_)) => {}
         }
     }
+}
+
+/// A card in the chat itself is not where people look once its session has a thread there.
+fn is_in_its_place(gate: &Gate, chat: &Chat, shown: &Shown) -> bool {
+    let threads = chat.room.has_threads() && gate.session().is_some();
+    !threads || shown.to.spot != Spot::Main
 }

@@ -112,7 +112,7 @@ impl Work<'_> {
                 "No topic can be made here: {reason}. Until that is mended, each message names its session; write [NAME] text to one."
             );
             let chat = Chat { bridge: bridge.clone(), chat: chat.clone(), room };
-            self.tell_as_loud(&chat, Level::Ring, &words, Rank::Gate);
+            self.tell_as_loud(&chat, Level::Ring, &words, Rank::Gate, None);
         }
         let waits = |d: &&Delivery| {
             d.to.bridge == bridge && d.to.chat == chat && self.state.place_of(&d.to).is_none()

@@ -1,4 +1,4 @@
-//! Who may be heard, and where sessions are heard of: codes, strangers, chats that open.
+//! Who may be heard, and where sessions are heard of: codes, chats that open.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -8,14 +8,13 @@ use crate::{
     Timestamp,
     bridge::{Heard, HeardKind, Level, Mark, Place, Room, TextOrigin},
     command::{BridgeView, IdentityView, People, Refusal, Reply},
-    delivery::Rank,
+    delivery::{NewestOf, Rank},
     id::{BridgeName, ChatId, HumanId, PairingCode},
     prompt::PromptMessage,
     state::{
-        Chat, ChatRow, ChatState, HeardOutcome, IdentityRow, Pairing, Role, Row, State, Stranger,
-        Strangers, Tried,
+        Chat, ChatRow, ChatState, HeardOutcome, IdentityRow, Pairing, Role, Row, State, Tried,
     },
-    text::{self, Rich},
+    text::Rich,
 };
 
 /// Long enough to fetch a phone, too short to be found lying about.
@@ -27,23 +26,8 @@ const PAIRING_TRIES: u32 = 5;
 /// Codes open at a time: a family's worth.
 const PAIRINGS: usize = 8;
 
-/// A stranger is answered, and the owners hear of them, once in that time.
-const STRANGER_FORGOTTEN: TimeDelta = TimeDelta::days(1);
-
-/// What a stranger does right after the first try belongs to the same note.
-const STRANGER_NOTE_AFTER: TimeDelta = TimeDelta::minutes(5);
-
 /// Codes of one stranger that are answered in a day though none is open.
 const CODES_ANSWERED: u32 = 10;
-
-/// Strangers counted apart. More at a time is an attack, of which one note says enough.
-const STRANGERS: usize = 20;
-
-/// When the next note about a stranger is due.
-pub(super) fn next_note(state: &State) -> Option<Timestamp> {
-    let untold = state.strangers.values().filter(|stranger| !stranger.told);
-    untold.map(|stranger| stranger.since + STRANGER_NOTE_AFTER).min()
-}
 
 impl Work<'_> {
     /// Opens a code for `human`, or for whoever asks.
@@ -129,73 +113,6 @@ impl Work<'_> {
         }
     }
 
-    /// Somebody nobody knows. Nothing of it is kept but a code that fits.
-    pub(super) fn stranger(&mut self, heard: &Heard) -> HeardOutcome {
-        if let Some(outcome) = self.typed_code(heard, None) {
-            return outcome;
-        }
-        let detail = json!({ "bridge": heard.place.bridge, "from": heard.from });
-        if self.is_new(&heard.place.bridge, &heard.from, Tried::Spoke) {
-            self.journal("stranger_refused", About::default(), detail);
-        }
-        self.answer_stranger(heard);
-        HeardOutcome::Stranger
-    }
-
-    /// Counts a try; `true` for the first in a long while.
-    fn is_new(&mut self, bridge: &BridgeName, from: &str, tried: Tried) -> bool {
-        let now = self.now;
-        self.state.strangers.retain(|_, known| now - known.since < STRANGER_FORGOTTEN);
-        let key = (bridge.clone(), from.to_owned());
-        if let Some(known) = self.state.strangers.get_mut(&key) {
-            known.tries = known.tries.saturating_add(1);
-            return false;
-        }
-        if self.state.strangers.len() >= STRANGERS {
-            return false;
-        }
-        self.state
-            .strangers
-            .insert(key, Stranger { tried, tries: 1, since: now, told: false, answered: false });
-        true
-    }
-
-    fn answer_stranger(&mut self, heard: &Heard) {
-        let key = (heard.place.bridge.clone(), heard.from.clone());
-        let Some(known) = self.state.strangers.get_mut(&key) else { return };
-        let wrote = matches!(heard.what, HeardKind::Text { .. }) && heard.room.is_direct();
-        if self.state.rules.strangers == Strangers::Ignored || !wrote || known.answered {
-            return;
-        }
-        known.answered = true;
-        let words = "This is somebody's own assistant, and it does not know you. If it is yours, \
-            run vigie pair at the desk and send the code here.";
-        let post = show::note(Level::Note, Rich::plain(words), vec![]);
-        self.post_to_place(&heard.place, None, post);
-    }
-
-    /// Tells the owners, once, of each stranger lately.
-    pub(super) fn tell_of_strangers(&mut self) {
-        let now = self.now;
-        let due =
-            self.state.strangers.iter_mut().filter(|(_, stranger)| {
-                !stranger.told && stranger.since + STRANGER_NOTE_AFTER <= now
-            });
-        let mut notes = Vec::new();
-        for ((bridge, from), stranger) in due {
-            stranger.told = true;
-            let times = if stranger.tries == 1 {
-                "once".into()
-            } else {
-                format!("{} times", stranger.tries)
-            };
-            notes.push(note_of_stranger(bridge, from, stranger.tried, &times));
-        }
-        for words in notes {
-            self.tell_everywhere(Level::Note, &words);
-        }
-    }
-
     /// Vigie's own words in every chat that hears of sessions.
     pub(super) fn tell_everywhere(&mut self, level: Level, words: &str) {
         for chat in self.state.hearing() {
@@ -207,11 +124,18 @@ impl Work<'_> {
     pub(super) fn tell_chat(&mut self, chat: &Chat, level: Level, words: &str) {
         let loud = self.level_in(chat, level, None);
         let rank = if level == Level::Ring { Rank::Gate } else { Rank::Note };
-        self.tell_as_loud(chat, loud, words, rank);
+        self.tell_as_loud(chat, loud, words, rank, None);
     }
 
     /// The same, exactly as loud as it is.
-    pub(super) fn tell_as_loud(&mut self, chat: &Chat, level: Level, words: &str, rank: Rank) {
+    pub(super) fn tell_as_loud(
+        &mut self,
+        chat: &Chat,
+        level: Level,
+        words: &str,
+        rank: Rank,
+        newest: Option<NewestOf>,
+    ) {
         let place = Place { bridge: chat.bridge.clone(), chat: chat.chat.clone(), thread: None };
         let what = crate::delivery::Outgoing::Post {
             post: show::note(level, Rich::plain(words), vec![]),
@@ -222,7 +146,7 @@ impl Work<'_> {
             what,
             rank,
             session: None,
-            newest: None,
+            newest,
             not_before: None,
         });
     }
@@ -258,16 +182,10 @@ impl Work<'_> {
                         None,
                         show::note(Level::Note, Rich::plain(words), vec![]),
                     );
-                    self.told(&key.0, key.1.as_str());
+                    self.told_of(&key.0, key.1.as_str());
                 }
                 Some(HeardOutcome::Handled)
             }
-        }
-    }
-
-    fn told(&mut self, bridge: &BridgeName, from: &str) {
-        if let Some(known) = self.state.strangers.get_mut(&(bridge.clone(), from.to_owned())) {
-            known.told = true;
         }
     }
 
@@ -326,7 +244,11 @@ impl Work<'_> {
     }
 
     /// Whether the message is a code, right or wrong. `None`: it is something else.
-    fn typed_code(&mut self, heard: &Heard, known: Option<&HumanId>) -> Option<HeardOutcome> {
+    pub(super) fn typed_code(
+        &mut self,
+        heard: &Heard,
+        known: Option<&HumanId>,
+    ) -> Option<HeardOutcome> {
         let HeardKind::Text { text, message, origin: TextOrigin::Typed, .. } = &heard.what else {
             return None;
         };
@@ -430,20 +352,12 @@ impl Work<'_> {
         if !room.is_direct() || self.state.rules.chats.iter().any(ours) {
             return;
         }
-        match self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned() {
-            Some(row) => self.chat_is(&row, room, ChatState::Open),
-            None => {
-                let place = Place { bridge: key.0, chat: key.1, thread: None };
-                self.welcome(&place, room, &human, self.now);
-            }
-        }
-    }
-
-    /// Somebody nobody knows wants to have us in a chat; we did not go. The owners hear of it.
-    pub(super) fn knocked(&mut self, bridge: &BridgeName, from: &str) {
-        if self.is_new(bridge, from, Tried::Knocked) {
-            let detail = json!({ "bridge": bridge, "from": from });
-            self.journal("stranger_refused", About::default(), detail);
+        let row = self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned();
+        if let Some(row) = row {
+            self.chat_is(&row, room, ChatState::Open);
+        } else {
+            let place = Place { bridge: key.0, chat: key.1, thread: None };
+            self.welcome(&place, room, &human, self.now);
         }
     }
 
@@ -470,19 +384,6 @@ impl Work<'_> {
         };
         self.post_to_place(place, None, show::note(Level::Note, Rich::plain(words), vec![]));
         self.open_chat(&(place.bridge.clone(), place.chat.clone()), room, human, opened);
-    }
-}
-
-/// What the owners hear of a stranger, with what to do about it.
-fn note_of_stranger(bridge: &BridgeName, from: &str, tried: Tried, times: &str) -> String {
-    let from = text::reveal(from).text.text;
-    match tried {
-        Tried::Spoke => format!(
-            "{from} on {bridge} is nobody you know and tried to reach Vigie, {times}. Nothing of it was read."
-        ),
-        Tried::Knocked => format!(
-            "{from} on {bridge} is nobody you know and wants to have Vigie in a chat, {times}. It did not go there. To let them in, add {bridge} = \"{from}\" under their [[human]] in the configuration; vigie down and vigie up then read it."
-        ),
     }
 }
 

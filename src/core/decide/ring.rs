@@ -62,10 +62,9 @@ impl State {
         ids.any(|(bridge, from)| self.human_of(bridge, from).as_ref() == Some(human))
     }
 
-    /// Chats in which a person can be woken, the one they were heard in last first. Whoever has said
-    /// nothing yet is where they have a chat of their own. Where a group hears of sessions in place of
-    /// people's own chats, it is the group.
-    fn whereabouts(&self, human: &HumanId) -> Vec<Spot> {
+    /// Where a person can be woken. Where a group hears of sessions in place of people's own chats, it
+    /// is the group.
+    fn whereabouts(&self, human: &HumanId) -> Whereabouts {
         let mut heard: Vec<(Timestamp, Spot)> = self
             .last_heard
             .iter()
@@ -73,25 +72,34 @@ impl State {
             .map(|((_, bridge, chat), at)| (*at, (bridge.clone(), chat.clone())))
             .collect();
         heard.sort_by(|a, b| b.cmp(a));
-        let own = self.chats.values().filter(|row| row.by == *human && row.room.is_direct());
+        let own = self.chats.values().filter(|row| row.by == *human);
         let own = own.map(|row| (row.bridge.clone(), row.chat.clone()));
         let waking = self.waking();
-        let mut all = Vec::new();
-        for at in heard.into_iter().map(|(_, at)| at).chain(own) {
+        let woken_in = |at: Spot| -> Vec<Spot> {
             let instead = |other: &&Spot| other.0 == at.0 && self.is_group(other);
-            let here: Vec<Spot> = if waking.contains(&at) {
+            if waking.contains(&at) {
                 vec![at]
             } else {
                 waking.iter().filter(instead).cloned().collect()
-            };
-            all.extend(here.into_iter().filter(|at| !all.contains(at)).collect::<Vec<_>>());
+            }
+        };
+        Whereabouts {
+            heard: heard.into_iter().flat_map(|(_, at)| woken_in(at)).collect(),
+            own: own.flat_map(woken_in).collect(),
         }
-        all
     }
 
     fn is_group(&self, (bridge, chat): &Spot) -> bool {
         self.chat_of(bridge, chat).is_some_and(|chat| !chat.room.is_direct())
     }
+}
+
+/// Where somebody may be.
+struct Whereabouts {
+    /// Where they were heard, the last first.
+    heard: Vec<Spot>,
+    /// Chats they opened, whether or not they said anything there lately.
+    own: Vec<Spot>,
 }
 
 /// Whom a ring reaches.
@@ -103,6 +111,14 @@ struct Reach {
     lost: bool,
     /// Nobody is known to be anywhere.
     nobody: bool,
+}
+
+/// How a card that is to ring comes where it does.
+#[derive(PartialEq, Eq)]
+enum Comes {
+    Loud,
+    /// It is there already, or others wait as well: words ring for it.
+    Silent,
 }
 
 impl Work<'_> {
@@ -163,18 +179,18 @@ impl Work<'_> {
         let may = people.filter(|human| gate.is_none_or(|gate| self.may(gate, human)));
         let mut reach = Reach { nobody: true, ..Reach::default() };
         for human in may {
-            let all = self.state.whereabouts(human);
-            reach.nobody &= all.is_empty();
-            let mut fine = all.iter().filter(|at| self.state.is_fine(at)).peekable();
-            match fine.peek() {
-                None => reach.lost |= !all.is_empty(),
-                Some(best) => {
-                    let best = (*best).clone();
-                    if !fine.any(|at| rings.contains(at)) {
-                        reach.missing.insert(best);
-                    }
-                }
+            let Whereabouts { heard, own } = self.state.whereabouts(human);
+            let nowhere = heard.is_empty() && own.is_empty();
+            reach.nobody &= nowhere;
+            let fine = |at: &&Spot| self.state.is_fine(at);
+            let (last, own) = (heard.iter().find(fine), own.iter().filter(fine));
+            if heard.iter().filter(fine).chain(own.clone()).any(|at| rings.contains(at)) {
+                continue;
             }
+            // Whoever was heard nowhere yet is in any that they opened.
+            let missing: Vec<_> = last.map_or_else(|| own.collect(), |last| vec![last]);
+            reach.lost |= missing.is_empty() && !nowhere;
+            reach.missing.extend(missing.into_iter().cloned());
         }
         reach
     }
@@ -267,12 +283,16 @@ impl Work<'_> {
     fn set_level(&mut self, shown: &Shown, level: Level) -> bool {
         let waiting = self.state.deliveries.values().find(|d| d.id == shown.delivery).cloned();
         let Some(mut waiting) = waiting else { return false };
-        let (DeliveryState::Due { tries, .. }, Outgoing::Post { post, .. }) =
-            (&waiting.state, &mut waiting.what)
-        else {
-            return false;
+        let surely = match waiting.state {
+            DeliveryState::Due { tries, .. } => tries.doubtful == 0,
+            // It is on its way as loud as it was; should it not arrive, the next try is silent.
+            DeliveryState::InFlight { .. } if level == Level::Note => false,
+            DeliveryState::InFlight { .. }
+            | DeliveryState::Sent { .. }
+            | DeliveryState::Failed { .. }
+            | DeliveryState::Replaced => return false,
         };
-        let surely = tries.doubtful == 0;
+        let Outgoing::Post { post, .. } = &mut waiting.what else { return false };
         post.level = level;
         self.put(Row::Delivery(waiting));
         surely
@@ -302,21 +322,12 @@ impl Work<'_> {
     fn ring_there(&mut self, at: &Spot, gates: &[GateId], lost: &Spot) {
         let Some(chat) = self.state.chat_of(&at.0, &at.1) else { return };
         let rings = |gate: &&Gate| gate.rang.contains(at);
-        let mut all: Vec<_> = self.state.open_gates().filter(rings).map(|g| (g.opened, g.id)).collect();
+        let mut all: Vec<_> =
+            self.state.open_gates().filter(rings).map(|g| (g.opened, g.id)).collect();
         all.sort_unstable();
         let alone = all.len() == 1;
         for gate in gates {
-            let Some(gate) = self.state.gates.get(gate).cloned() else { continue };
-            let shown = self.card_in(&gate, at);
-            let level = if alone { Level::Ring } else { Level::Note };
-            let loud = match &shown {
-                Some(shown) => alone && self.set_level(shown, Level::Ring),
-                None => {
-                    self.post_missing_card(gate, &chat, level);
-                    alone
-                }
-            };
-            if loud {
+            if self.card_comes(*gate, &chat, alone) == Comes::Loud {
                 return;
             }
         }
@@ -324,10 +335,19 @@ impl Work<'_> {
         self.say_what_waits(&chat, &all, lost);
     }
 
-    fn post_missing_card(&mut self, mut gate: Gate, chat: &Chat, level: Level) {
+    /// Sees to it that the card is there, or will be; `alone`, it may be what rings.
+    fn card_comes(&mut self, gate: GateId, chat: &Chat, alone: bool) -> Comes {
+        let Some(mut gate) = self.state.gates.get(&gate).cloned() else { return Comes::Silent };
+        let comes = if alone { Comes::Loud } else { Comes::Silent };
+        if let Some(shown) = self.card_in(&gate, &spot(chat)) {
+            let loud = alone && self.set_level(&shown, Level::Ring);
+            return if loud { comes } else { Comes::Silent };
+        }
+        let level = if alone { Level::Ring } else { Level::Note };
         let card = self.post_card(&gate, chat, level);
         gate.cards.push(card);
         self.put(Row::Gate(gate));
+        comes
     }
 
     /// Its newest card there, sent or about to be.

@@ -9,10 +9,9 @@ use super::{
     show,
 };
 use crate::{
-    Timestamp,
     agent::{Asked, Decision},
     answer::{Reacted, reacted},
-    bridge::{Action, Level, Mark, Place, Taps},
+    bridge::{Action, Cards, Heard, Level, Mark, Place, Taps},
     command::{Refusal, Start},
     delivery::{Outgoing, Rank},
     gate::{Answer, Gate, GateState},
@@ -35,6 +34,12 @@ pub(in crate::decide) enum Told {
 }
 
 impl Told {
+    pub(in crate::decide) fn too_old() -> Self {
+        let words =
+            "That was put there long ago and does nothing now. Do it again if it still counts.";
+        Self::Unseen(words.into())
+    }
+
     fn of(result: Result<String, Refusal>) -> Self {
         match result {
             Ok(words) => Self::Seen(words),
@@ -79,17 +84,28 @@ impl Work<'_> {
     /// that must be typed.
     pub(super) fn reaction(
         &mut self,
+        heard: &Heard,
         emoji: &str,
         gate: Option<GateId>,
-        at: Timestamp,
         who: &Who,
     ) -> Option<Told> {
         let gate = self.state.gates.get(&gate?)?;
         let (id, given) = (gate.id, given_by(gate, reacted(emoji)?)?);
-        if gate.is_open() && self.long_ago(at).is_some() {
-            return Some(Told::Unseen("That was put there long ago and decides nothing now.".into()));
+        if self.is_too_old(heard, Some(id)) {
+            return Some(Told::too_old());
         }
         Some(Told::of(self.answer_gate(id, given, who)))
+    }
+
+    /// Whether a tap is one of long ago, told only now by a service that forgets none. What is decided is
+    /// said to be so instead.
+    pub(super) fn is_too_old(&self, heard: &Heard, gate: Option<GateId>) -> bool {
+        let told_later = match self.state.limits_of(&heard.place.bridge, &heard.place.chat).cards {
+            Cards::Last => true,
+            Cards::Perish => false,
+        };
+        let gate = gate.and_then(|gate| self.state.gates.get(&gate));
+        told_later && self.long_ago(heard.at).is_some() && gate.is_none_or(Gate::is_open)
     }
 
     /// What was decided stays so, whatever becomes of the reaction that decided it.
@@ -133,9 +149,8 @@ impl Work<'_> {
     /// What a tap does.
     pub(super) fn tap(&mut self, action: &Action, who: &Who) -> Told {
         let once = Given::Allow { code_typed: false };
-        let given = |work: &mut Self, gate: &GateId, given| {
-            Told::of(work.answer_gate(*gate, given, who))
-        };
+        let given =
+            |work: &mut Self, gate: &GateId, given| Told::of(work.answer_gate(*gate, given, who));
         match action {
             Action::Allow { gate } => given(self, gate, once),
             Action::AllowForSession { gate } => {

@@ -158,6 +158,19 @@ impl Folder {
         self.crypto().join(CRYPTO_FILE).exists()
     }
 
+    /// The session, if its store and the store's key are there too. Makes nothing.
+    ///
+    /// # Errors
+    /// What is missing or cannot be used.
+    pub fn looked_at(&self) -> Result<Session, FolderError> {
+        let session = self.session()?;
+        self.goes_with(&session)?;
+        if self.has_store() {
+            self.store_key()?;
+        }
+        Ok(session)
+    }
+
     /// The session has a store that goes with it. One that is made anew under an old session looks
     /// alive and is deaf: the homeserver goes on with the keys of the lost one.
     ///
@@ -261,4 +274,128 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> Result<(), FolderError> {
         fs::File::open(folder)?.sync_all()
     };
     write().map_err(|source| FolderError::File { file: file.clone(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use matrix_sdk::ruma::{owned_device_id, owned_user_id};
+
+    fn session(device: &str) -> Session {
+        let home = "https://matrix.example.org".to_owned();
+        let user = owned_user_id!("@vigie:example.org");
+        Session::of_token(home, user, device.into(), "a-token".into())
+    }
+
+    #[test]
+    fn the_files_are_for_this_user_alone_and_used_only_so() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path().join("matrix"));
+        assert!(matches!(folder.session(), Err(FolderError::NoSession)));
+        folder.keep_session(&session("OURS")).unwrap();
+        folder.keep_recovery_key("EsTc 1234").unwrap();
+        folder.store_key().unwrap();
+        assert_eq!(folder.open_to_others(), []);
+        assert_eq!(folder.session().unwrap(), session("OURS"));
+        assert_eq!(folder.recovery_key().unwrap().as_deref(), Some("EsTc 1234"));
+        let file = folder.account().join(SESSION);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        let wrong = folder.session().unwrap_err().to_string();
+        assert!(wrong.contains("(mode 644)") && wrong.contains("chmod 600"), "{wrong}");
+        assert_eq!(folder.open_to_others(), [(file, 0o644)]);
+        folder.forget_recovery_key().unwrap();
+        folder.forget_recovery_key().unwrap();
+        assert_eq!(folder.recovery_key().unwrap(), None);
+    }
+
+    #[test]
+    fn a_token_is_shown_nowhere() {
+        let shown = format!("{:?}", session("OURS"));
+        assert!(shown.contains("OURS") && !shown.contains("a-token"), "{shown}");
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path());
+        folder.keep_session(&session("OURS")).unwrap();
+        write(&folder.account(), SESSION, br#"{"access_token": "a-token""#).unwrap();
+        let wrong = folder.session().unwrap_err();
+        assert!(!format!("{wrong} {wrong:?}").contains("a-token"), "{wrong}");
+    }
+
+    #[test]
+    fn a_store_is_never_given_another_key() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path());
+        folder.make().unwrap();
+        let key = folder.store_key().unwrap();
+        assert_eq!(folder.store_key().unwrap(), key);
+        fs::create_dir(folder.crypto()).unwrap();
+        fs::write(folder.crypto().join(CRYPTO_FILE), "keys").unwrap();
+        fs::remove_file(folder.account().join(STORE_KEY)).unwrap();
+        assert!(matches!(folder.store_key(), Err(FolderError::NoKey(_))));
+        write(&folder.account(), STORE_KEY, b"short").unwrap();
+        assert!(matches!(folder.store_key(), Err(FolderError::BadKey { bytes: 5, .. })));
+    }
+
+    #[test]
+    fn a_session_whose_store_is_gone_is_noticed() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path());
+        let fresh = session("OURS");
+        folder.goes_with(&fresh).unwrap();
+        let used = fresh.with_key(Some("public".into()));
+        assert!(matches!(folder.goes_with(&used), Err(FolderError::LostStore(_))));
+    }
+
+    #[test]
+    fn a_folder_is_for_one_process() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path().join("matrix"));
+        let held = folder.hold().unwrap();
+        assert!(matches!(folder.hold(), Err(FolderError::InUse(_))));
+        drop(held);
+        folder.hold().unwrap();
+    }
+
+    #[test]
+    fn a_login_takes_the_place_of_the_one_before_and_deletes_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path());
+        let held = folder.hold().unwrap();
+        let now = "2026-11-30T10:00:00Z".parse().unwrap();
+        let log_in = |device: &str| {
+            let staging = folder.staging(&held, now).unwrap();
+            assert!(!staging.is_set_up());
+            staging.store_key().unwrap();
+            staging.keep_session(&session(device)).unwrap();
+            let key = staging.store_key().unwrap();
+            (folder.adopt(&held, now).unwrap(), key)
+        };
+        let (aside, _) = log_in("FIRST");
+        assert_eq!(aside, None);
+        let (aside, second) = log_in("SECOND");
+        assert_eq!(aside, Some(home.path().join("old-2026-11-30T10-00-00")));
+        assert_eq!(folder.session().unwrap().device, owned_device_id!("SECOND"));
+        assert_eq!(folder.store_key().unwrap(), second);
+        let (aside, _) = log_in("THIRD");
+        assert_eq!(aside, Some(home.path().join("old-2026-11-30T10-00-00-2")));
+        assert_eq!(folder.aside().len(), 2);
+        let kept = fs::read_to_string(folder.aside()[0].join(SESSION)).unwrap();
+        assert!(kept.contains("FIRST"), "{kept}");
+    }
+
+    #[test]
+    fn a_login_that_had_succeeded_when_it_ended_is_put_in_place() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path());
+        let held = folder.hold().unwrap();
+        let now = "2026-11-30T10:00:00Z".parse().unwrap();
+        // Broken off before it succeeded.
+        folder.staging(&held, now).unwrap().store_key().unwrap();
+        folder.settle(&held, now).unwrap();
+        assert!(!folder.is_set_up());
+        // Broken off after.
+        folder.staging(&held, now).unwrap().keep_session(&session("OURS")).unwrap();
+        folder.settle(&held, now).unwrap();
+        assert_eq!(folder.session().unwrap(), session("OURS"));
+        assert_eq!(folder.aside(), Vec::<PathBuf>::new());
+    }
 }

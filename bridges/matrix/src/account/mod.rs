@@ -15,11 +15,23 @@
 
 mod folder;
 mod homeserver;
+mod login;
 mod plain;
+mod secure;
 mod session;
+mod standing;
 mod swap;
 
 pub use folder::{Folder, FolderError, Held};
 pub use homeserver::{NoHomeserver, find, is_new_enough};
+pub use login::{LoggedIn, Login, LoginFailed, Way, log_in};
+pub use matrix_sdk::ruma::OwnedUserId;
 pub use plain::{AskError, Plain, Published, PublishedDevice, Rate, Versions, Whoami};
+pub use secure::{Identity, OldDevice, SecureFailed, SetUp, Storage};
 pub use session::Session;
+pub use standing::{Standing, Trouble, check, doubled_keys};
+
+/// A whole user id as the configuration has checked it; `None`: it is none after all.
+pub fn user(id: &str) -> Option<OwnedUserId> {
+    id.try_into().ok()
+}

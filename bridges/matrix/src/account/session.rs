@@ -42,6 +42,16 @@ impl Session {
         }
     }
 
+    /// That of a token that was got elsewhere.
+    pub(super) fn of_token(
+        homeserver: String,
+        user: OwnedUserId,
+        device: OwnedDeviceId,
+        access_token: String,
+    ) -> Self {
+        Self { homeserver, user, device, access_token, key: None }
+    }
+
     /// With the device's public key (Ed25519, base64), so that a lost store is noticed.
     #[must_use]
     pub(super) fn with_key(self, key: Option<String>) -> Self {
@@ -49,7 +59,7 @@ impl Session {
     }
 
     /// The device's public key, where the login noted it.
-    pub(crate) fn key(&self) -> Option<&str> {
+    pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
     }
 

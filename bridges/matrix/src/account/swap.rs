@@ -27,7 +27,10 @@ impl Folder {
     }
 
     /// Puts a login in place that had succeeded when its process ended.
-    pub(super) fn settle(&self, held: &Held, now: Timestamp) -> Result<(), FolderError> {
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn settle(&self, held: &Held, now: Timestamp) -> Result<(), FolderError> {
         if self.staged().is_set_up() { self.adopt(held, now).map(drop) } else { Ok(()) }
     }
 

@@ -1,7 +1,6 @@
 //! Fetching the file of a message. It comes into a folder that is swept at every start, and gets its
 //! final place in one step: no half file is ever found there.
 
-use futures_util::FutureExt as _;
 use matrix_sdk::media::{MediaFormat, MediaRequestParameters};
 use std::{
     fs::{self, DirBuilder, File},
@@ -10,9 +9,9 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tokio::{task, time::Instant};
-use tracing::debug;
+use tokio::time::Instant;
 use vigie_bridge_kit::{
+    fetch::{HALF, blocking, disk, megabytes, missed},
     names::{self, NewFile},
     pause,
 };
@@ -28,24 +27,10 @@ const LARGEST: u64 = 50 << 20;
 /// A file that does not come for so long is said to be missing, with the words that came with it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Where files are while they come.
-const HALF: &str = ".half";
-
-/// Throws away what was half fetched when the daemon died.
-pub(super) async fn sweep(files: &Path) {
-    let half = files.join(HALF);
-    if let Err(error) = blocking(move || fs::remove_dir_all(half)).await
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        debug!(%error, "half files are not swept away");
-    }
-}
-
 /// Fetches the file of a message; what cannot be had is named, with the reason.
 pub(super) async fn fetch(hearing: Hearing<'_>, row: &Waiting, offered: &Offered) -> Attached {
     let _one_of_few = hearing.downloads.acquire().await;
-    let missed =
-        |why: String| Attached { name: names::safe(&offered.name), got: Got::Missed { why } };
+    let missed = |why| missed(&offered.name, why);
     let bytes = match contents(hearing, offered).await {
         Ok(bytes) => bytes,
         Err(why) => return missed(why),
@@ -59,9 +44,7 @@ pub(super) async fn fetch(hearing: Hearing<'_>, row: &Waiting, offered: &Offered
             let path = path.to_string_lossy().into_owned();
             Attached { name: name.unwrap_or_default(), got: Got::File { path, bytes: size } }
         }
-        Err(error) => missed(format!(
-            "it could not be written here ({error}); look at the disk and send it again"
-        )),
+        Err(error) => missed(disk(&error)),
     }
 }
 
@@ -115,11 +98,6 @@ fn too_big(size: u64) -> String {
     )
 }
 
-fn megabytes(bytes: u64) -> String {
-    let tenths = bytes.saturating_mul(10) / (1 << 20);
-    format!("{}.{} MB", tenths / 10, tenths % 10)
-}
-
 /// Writes a file into a folder of its message. The same file of the same message, fetched again after
 /// a crash, takes the place of the one before.
 fn put(files: &Path, event: &str, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
@@ -136,13 +114,6 @@ fn put(files: &Path, event: &str, name: &str, bytes: &[u8]) -> io::Result<PathBu
     fs::rename(&whole, &place)?;
     File::open(&folder)?.sync_all()?;
     Ok(place)
-}
-
-/// Off the threads that others wait on.
-async fn blocking<T: Send + 'static>(
-    job: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    task::spawn_blocking(job).map(|done| done.map_err(io::Error::other)?).await
 }
 
 #[cfg(test)]

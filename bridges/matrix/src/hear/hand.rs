@@ -1,7 +1,7 @@
 //! Handing in: one thing after the other goes to the daemon, again and again until it has it.
 
 use chrono::DateTime;
-use matrix_sdk::ruma::RoomId;
+use matrix_sdk::ruma::{RoomId, UserId};
 use tracing::{debug, warn};
 use vigie_core::{
     Timestamp,
@@ -24,6 +24,7 @@ use crate::{
         heard::{self, Hindrance, Keep, Trust, Waiting},
         rooms::Kind,
     },
+    verify::{Standing, standing},
 };
 
 /// Of a stranger's text nothing is needed but a pairing code and the command before it.
@@ -196,7 +197,12 @@ impl Hearing<'_> {
     }
 
     async fn judged(self, row: &Waiting) -> Result<(), Refusal> {
-        policy::judge(row.opened.trust, self.bridge.policy)
+        policy::judge(row.opened.trust, self.bridge.policy)?;
+        let Ok(sender) = UserId::parse(&row.sender) else { return Ok(()) };
+        match self.on_disk(|| Box::pin(standing(self.client, &sender))).await {
+            Standing::Changed => Err(Refusal::Changed),
+            Standing::Verified | Standing::Unverified => Ok(()),
+        }
     }
 
     /// Tells a person what they need not be told again soon.

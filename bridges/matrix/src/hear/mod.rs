@@ -16,11 +16,13 @@ mod sealed;
 mod sync;
 mod taps;
 mod trouble;
+mod watch;
 mod welcome;
 
 use futures_util::{FutureExt as _, future};
 use matrix_sdk::Client;
 use std::{
+    fmt::Display,
     mem,
     panic::AssertUnwindSafe,
     sync::{Mutex, PoisonError},
@@ -57,6 +59,8 @@ struct Wake {
     sealed: Notify,
     /// Rows that were sealed and are something else now.
     changed: Mutex<Vec<i64>>,
+    /// What is wrong with the account, whether syncs come back or not.
+    ailment: Mutex<Option<String>>,
 }
 
 impl Wake {
@@ -70,6 +74,14 @@ impl Wake {
     fn row_changed(&self, id: i64) {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(id);
         self.desk.notify_one();
+    }
+
+    fn set_ailment(&self, ailment: Option<String>) {
+        *self.ailment.lock().unwrap_or_else(PoisonError::into_inner) = ailment;
+    }
+
+    fn ailment(&self) -> Option<String> {
+        self.ailment.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn take_changed(&self) -> Vec<i64> {
@@ -98,11 +110,19 @@ impl<'a> Hearing<'a> {
         self,
         job: impl Fn(&mut rusqlite::Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
     ) -> T {
+        self.on_disk(|| self.bridge.store.run(job.clone())).await
+    }
+
+    /// Asks our own disk, as often as it takes.
+    async fn on_disk<T, E: Display, F>(self, ask: impl Fn() -> F) -> T
+    where
+        F: Future<Output = Result<T, E>>,
+    {
         let mut failures = 0_u32;
         loop {
-            match self.bridge.store.run(job.clone()).await {
+            match ask().await {
                 Ok(done) => return done,
-                Err(error) => warn!(%error, "the Matrix bridge cannot write; it tries again"),
+                Err(error) => warn!(%error, "the Matrix bridge's disk fails; it tries again"),
             }
             tokio::time::sleep(pause::after(failures)).await;
             failures = failures.saturating_add(1);
@@ -119,10 +139,14 @@ pub(crate) async fn hear(
     let Ok(_only) = bridge.hearing.try_lock() else {
         return Err(Lost { reason: "somebody else listens to Matrix already".into() });
     };
-    tokio::select! {
-        () = stop.cancelled() => Ok(()),
-        () = everything(bridge, inbox) => Ok(()), // it has no end
-    }
+    let hearing = async {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = everything(bridge, inbox) => {} // it has no end
+        }
+    };
+    future::join(hearing, bridge.verifying.serve(inbox, stop.clone())).await;
+    Ok(())
 }
 
 async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
@@ -130,15 +154,16 @@ async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
     let handing = Handing { inbox, bridge: NAME };
     let client = connected(bridge).await;
     let hearing = Hearing { bridge, client, handing, wake: &wake, downloads: &downloads };
-    fetch::sweep(&bridge.files).await;
-    future::join5(
+    vigie_bridge_kit::fetch::sweep(&bridge.files).await;
+    tokio::join!(
         unbroken("sync", || sync::sync(hearing)),
         unbroken("desk", || desk::Desk::new(hearing).run()),
         unbroken("rooms", || rooms::keep_up(hearing)),
         unbroken("late keys", || sealed::open_late(hearing)),
-        future::join(prune(hearing), unbroken("typing", || typing::keep(bridge))),
-    )
-    .await;
+        unbroken("account", || watch::watch(hearing)),
+        unbroken("typing", || typing::keep(bridge)),
+        prune(hearing),
+    );
 }
 
 /// Begins anew after a mistake of ours that ends in a panic: all of them go on from what is on disk.

@@ -5,7 +5,6 @@ use matrix_sdk::{
     Client, EncryptionState, Room as MatrixRoom, RoomMemberships, RoomState,
     ruma::{RoomId, events::room::create::RoomCreateEventContent},
 };
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::HashSet, time::Duration};
 use tracing::{debug, warn};
@@ -29,28 +28,8 @@ const LOOK_AGAIN: Duration = Duration::from_mins(1);
 /// Under what it is remembered that a person was met in a room.
 const MET: &str = "met";
 
-/// What is written into rooms of our own making when they are made, so that they are known again
-/// whatever happened to us meanwhile. Nobody can change it later.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Marker {
-    /// What it was made as.
-    pub(crate) kind: String,
-    /// The chat that it belongs to, or the person that it is for.
-    pub(crate) of: String,
-}
-
-impl Marker {
-    /// Where it stands in a room's creation.
-    pub(crate) const KEY: &str = "vigie.room";
-    pub(crate) const WELCOME: &str = "welcome";
-    pub(crate) const SESSION: &str = "session";
-    pub(crate) const SPACE: &str = "space";
-
-    /// That of a room's creation.
-    pub(crate) fn of(creation: &Value) -> Option<Self> {
-        serde_json::from_value(creation.get(Self::KEY)?.clone()).ok()
-    }
-}
+/// Where a session's room has its key, in its first event, which nobody can change later.
+const SESSION: &str = "vigie.key";
 
 /// What sort of chat a room is, by how many are in it or asked to be.
 pub(super) fn sort(client: &Client, layout: Layout, chat: &RoomId) -> Room {
@@ -75,7 +54,8 @@ pub(super) async fn is_encrypted(room: &MatrixRoom) -> Result<bool, Missed> {
     }
 }
 
-/// What a room is that was not seen before, and the chat it belongs to.
+/// What a room is that was not seen before, and the chat it belongs to: of a session's room, only who
+/// makes it knows, and says it in a moment.
 pub(super) async fn kind(room: &MatrixRoom) -> Result<(Kind, String), Missed> {
     let own = room.room_id().to_string();
     if room.is_space() {
@@ -93,11 +73,8 @@ pub(super) async fn kind(room: &MatrixRoom) -> Result<(Kind, String), Missed> {
     let ours = creation.filter(|creation| {
         creation.get("sender").and_then(Value::as_str) == Some(room.own_user_id().as_str())
     });
-    let marker = ours.and_then(|creation| Marker::of(creation.get("content")?));
-    Ok(match marker {
-        Some(Marker { kind, of }) if kind == Marker::SESSION => (Kind::Session, of),
-        Some(_) | None => (Kind::Chat, own),
-    })
+    let is_a_session = ours.is_some_and(|creation| creation["content"].get(SESSION).is_some());
+    Ok((if is_a_session { Kind::Session } else { Kind::Chat }, own))
 }
 
 /// Tells the daemon of rooms, and goes into them and out of them, for ever.
@@ -108,8 +85,12 @@ pub(super) async fn keep_up(hearing: Hearing<'_>) {
 async fn introduce(hearing: Hearing<'_>) {
     let mut met = HashSet::new();
     loop {
-        for known in hearing.written(|db| rooms::all(db)).await {
-            one(hearing, &known, &mut met).await;
+        for room in hearing.written(|db| rooms::all(db)).await {
+            // One that replaces another is introduced with that one.
+            let id = room.room;
+            if let Some(known) = hearing.written(move |db| rooms::one(db, &id)).await {
+                one(hearing, &known, &mut met).await;
+            }
         }
         hearing.wake.desk.notify_one();
         tokio::select! {
@@ -151,6 +132,9 @@ async fn one(hearing: Hearing<'_>, known: &KnownRoom, met: &mut HashSet<String>)
             hearing.stands(known, Standing::Left).await;
         }
         (Kind::Session, Standing::Open | Standing::Left, true) => {
+            if known.chat == known.room {
+                return; // it is being made
+            }
             if !known.introduced || known.standing == Standing::Left {
                 hearing.stands(known, Standing::Open).await;
             }

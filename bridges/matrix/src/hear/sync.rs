@@ -20,7 +20,7 @@ use matrix_sdk::{
 use std::{panic::AssertUnwindSafe, time::Duration};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
-use vigie_bridge_kit::{database::DatabaseError, pause};
+use vigie_bridge_kit::{clock::after_sleep, database::DatabaseError, pause};
 
 use super::{
     Hearing,
@@ -60,6 +60,8 @@ pub(super) enum Missed {
     Store(#[from] DatabaseError),
     #[error("no answer within {} s", .0.as_secs())]
     Late(Duration),
+    #[error("this machine slept")]
+    Slept,
     #[error("a mistake in matrix-sdk")]
     Panicked,
 }
@@ -114,10 +116,13 @@ impl Syncer {
         let cursor = bridge.store.cursor(&bridge.session.user).await?;
         // What matrix-sdk counts itself is further when an answer was lost between it and our disk.
         let from = Position { first: cursor.is_none(), lost: position(client).await? != cursor };
-        let response = ask(client, self.wait, from).await?;
+        let response = ask(hearing, self.wait, from).await?;
         let brought = cursor.as_ref() != Some(&response.next_batch);
         keep(hearing, response, from).await?;
         bridge.heard_all();
+        if let Some(ailment) = hearing.wake.ailment() {
+            bridge.in_trouble(ailment);
+        }
         hearing.wake.all();
         Ok(brought)
     }
@@ -137,11 +142,15 @@ async fn position(client: &Client) -> Result<Option<String>, Missed> {
     Ok(known.and_then(matrix_sdk::store::StateStoreDataValue::into_sync_token))
 }
 
-async fn ask(client: &Client, wait: Duration, from: Position) -> Result<SyncResponse, Missed> {
+async fn ask(hearing: Hearing<'_>, wait: Duration, from: Position) -> Result<SyncResponse, Missed> {
     let settings = SyncSettings::new().timeout(wait).filter(filter());
     let deadline = if from.first { FIRST_EVER } else { wait + GRACE };
-    let asked = AssertUnwindSafe(Box::pin(client.sync_once(settings))).catch_unwind();
-    match tokio::time::timeout(deadline, asked).await {
+    let asked = AssertUnwindSafe(Box::pin(hearing.client.sync_once(settings))).catch_unwind();
+    let answer = tokio::select! {
+        answer = tokio::time::timeout(deadline, asked) => answer,
+        () = after_sleep(&hearing.bridge.clock) => return Err(Missed::Slept),
+    };
+    match answer {
         Ok(Ok(response)) => Ok(response?),
         Ok(Err(_)) => {
             error!("matrix-sdk panicked in a sync");

@@ -1,5 +1,6 @@
-//! What an emoji on a message of ours, or a vote beside it, means.
+//! What an emoji on a message of ours, or a vote beside it, means; and what of ours came back.
 
+use matrix_sdk::ruma::{EventId, RoomId, TransactionId};
 use rusqlite::OptionalExtension as _;
 use vigie_core::bridge::Action;
 
@@ -8,14 +9,8 @@ use super::Hearing;
 impl Hearing<'_> {
     /// What `emoji` on that message of ours means; `None`: it is an emoji like any.
     pub(super) async fn meaning(self, room: &str, on: &str, emoji: &str) -> Option<Action> {
-        let key = [room.to_owned(), on.to_owned(), bare(emoji)];
-        let ask = "select action from legend where room = ?1 and event = ?2 and emoji = ?3";
-        let found = self
-            .written(move |db| {
-                db.query_row(ask, key.clone(), |row| row.get::<_, String>(0)).optional()
-            })
-            .await;
-        found.and_then(|action| action.parse().ok())
+        let (room, on) = (RoomId::parse(room).ok()?, EventId::parse(on).ok()?);
+        self.on_disk(|| self.bridge.store.legend(&room, &on, emoji)).await
     }
 
     /// The card that the poll stands beside.
@@ -27,12 +22,8 @@ impl Hearing<'_> {
 
     /// One of our own events came back.
     pub(super) async fn echoed(self, transaction: &str, event: &str) {
-        let _ = (transaction, event);
+        let Ok(event) = EventId::parse(event) else { return };
+        let transaction = <&TransactionId>::from(transaction);
+        self.on_disk(|| self.bridge.store.echoed(transaction, &event)).await;
     }
-}
-
-/// Apps differ in these.
-fn bare(emoji: &str) -> String {
-    let counts = |c: &char| !matches!(c, '\u{FE0E}' | '\u{FE0F}' | '\u{1F3FB}'..='\u{1F3FF}');
-    emoji.chars().filter(counts).collect()
 }

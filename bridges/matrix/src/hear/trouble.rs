@@ -29,8 +29,11 @@ fn final_words(kind: &ErrorKind) -> Option<&'static str> {
     }
 }
 
-/// How long the homeserver asks to wait.
+/// How long to wait where that is known: mostly since the homeserver says so.
 pub(super) fn rest(missed: &Missed) -> Option<Duration> {
+    if matches!(missed, Missed::Slept) {
+        return Some(Duration::ZERO);
+    }
     match kind(missed)? {
         ErrorKind::LimitExceeded(limit) => match limit.retry_after.as_ref()? {
             RetryAfter::Delay(delay) => Some((*delay).min(LONGEST)),
@@ -43,7 +46,7 @@ pub(super) fn rest(missed: &Missed) -> Option<Duration> {
 fn kind(missed: &Missed) -> Option<&ErrorKind> {
     match missed {
         Missed::Sdk(error) => error.client_api_error_kind(),
-        Missed::Store(_) | Missed::Late(_) | Missed::Panicked => None,
+        Missed::Store(_) | Missed::Late(_) | Missed::Slept | Missed::Panicked => None,
     }
 }
 
@@ -58,6 +61,7 @@ pub(super) fn words(missed: &Missed) -> String {
         Missed::Late(_) => format!(
             "the homeserver gives no answer ({missed}); if it lasts, look at this machine's network and at the homeserver"
         ),
+        Missed::Slept => "this machine slept, and Vigie asks the homeserver anew; nothing to do".into(),
         Missed::Panicked => {
             "matrix-sdk made a mistake while it read what came; Vigie asks again. If it lasts, start Vigie again and report it".into()
         }

@@ -22,8 +22,11 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use tracing::{info, warn};
 
-use super::{Hearing, rooms::Marker, sync::Missed};
+use super::{Hearing, sync::Missed};
 use crate::store::rooms::{self, Kind, Standing, Welcome};
+
+/// Where the room's first event names the person that it is for: nobody can change that later.
+const KEY: &str = "vigie.welcome";
 
 /// After this long a room is made or is not: what was asked for when the daemon died has arrived by
 /// then, if it ever does. In milliseconds.
@@ -101,15 +104,11 @@ async fn made_before(hearing: Hearing<'_>, user: &UserId) -> Result<Option<Owned
         let ask = GetState::new(room.clone(), StateEventType::RoomCreate, String::new());
         let creation = hearing.client.send(ask).await.map_err(matrix_sdk::Error::from)?;
         let creation: Option<Value> = serde_json::from_str(creation.event_or_content.get()).ok();
-        if creation.as_ref().and_then(Marker::of) == Some(marker(user)) {
+        if creation.is_some_and(|creation| creation[KEY] == user.as_str()) {
             return Ok(Some(room));
         }
     }
     Ok(None)
-}
-
-fn marker(user: &UserId) -> Marker {
-    Marker { kind: Marker::WELCOME.into(), of: user.to_string() }
 }
 
 /// Makes a room, encrypted from its first moment, and invites the person.
@@ -118,7 +117,7 @@ async fn make(hearing: Hearing<'_>, user: &UserId, now: i64) -> Result<OwnedRoom
     hearing.written(move |db| rooms::begin_welcome(db, &name, now)).await;
     let encryption = RoomEncryptionEventContent::with_recommended_defaults();
     let encryption = InitialStateEvent::new(EmptyStateKey, encryption);
-    let creation = Raw::new(&json!({ Marker::KEY: marker(user) }));
+    let creation = Raw::new(&json!({ KEY: user }));
     let request = assign!(Request::new(), {
         creation_content: creation.ok().map(Raw::cast_unchecked),
         initial_state: vec![encryption.to_raw_any()],

@@ -138,10 +138,14 @@ pub(crate) fn moved(db: &mut Connection, from: &str, to: &str) -> rusqlite::Resu
     tx.commit()
 }
 
+/// Nobody needs to know it better, and a write that is not made costs nothing.
+const TO_THE_HOUR_MS: i64 = 3_600_000;
+
 /// The person was admitted when they were heard just now.
 pub(crate) fn admitted(db: &mut Connection, user: &str, now: i64) -> rusqlite::Result<()> {
-    let put = "insert into person (user, at) values (?1, ?2) on conflict do update set at = ?2";
-    db.prepare_cached(put)?.execute(params![user, now])?;
+    let put = "insert into person (user, at) values (?1, ?2)
+        on conflict do update set at = ?2 where at < ?2 - ?3";
+    db.prepare_cached(put)?.execute(params![user, now, TO_THE_HOUR_MS])?;
     Ok(())
 }
 

@@ -92,6 +92,29 @@ async fn a_room_that_is_replaced_is_followed() {
     ground.while_hearing(story).await;
 }
 
+/// mx-07: who may say that a room is replaced says it, and the other room knows nothing of it.
+#[tokio::test]
+async fn a_room_that_another_one_only_points_to_is_left_again() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, server, .. } = &ground;
+    let eve = Phone::login(server, &server.user("eve").await).await;
+    let trap = eve.create_room(&Invitation::of(&[ada.user()])).await;
+    let open = serde_json::json!({ "join_rule": "public" });
+    eve.set_state(&trap, "m.room.join_rules", "", open).await;
+    let story = async {
+        let room = ground.room().await;
+        ada.say(&room, "before").await;
+        daemon.until_texts(&["before"]).await;
+        let to_it = serde_json::json!({ "body": "moved", "replacement_room": trap });
+        ada.set_state(&room, "m.room.tombstone", "", to_it).await;
+        eve.wait_member(&trap, &ground.me, Membership::Left).await;
+    };
+    ground.while_hearing(story).await;
+    let moved = daemon.noted().into_iter().any(|noted| matches!(noted, Noted::Moved { .. }));
+    assert!(!moved, "{:?}", daemon.noted());
+}
+
 #[tokio::test]
 async fn whoever_is_in_the_configuration_gets_one_room() {
     let Some(tools) = tools() else { return };

@@ -4,9 +4,7 @@ use async_trait::async_trait;
 use matrix_lab::{Homeserver, Invitation, Membership, Phone, Tools, shared};
 use serde_json::{Value, json};
 use std::{
-    fs,
     num::NonZeroUsize,
-    os::unix::fs::PermissionsExt as _,
     path::Path,
     sync::{Arc, Mutex},
     time::{Duration, SystemTime},
@@ -19,7 +17,10 @@ use vigie_core::{
     bridge::{Accepted, Attached, Bridge as _, Heard, HeardKind, Inbox, NotAccepted, Noted},
     id::BridgeName,
 };
-use vigie_matrix::{Layout, MatrixBridge, Options, Pace, Policy, Rule, account::Folder};
+use vigie_matrix::{
+    Layout, MatrixBridge, Options, Pace, Policy, Rule,
+    account::{Folder, Session},
+};
 
 /// Longer than anything here takes; a test that waits so long has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
@@ -177,9 +178,11 @@ impl Ground {
     }
 
     /// The same files, opened again.
-    pub(crate) fn restarted(mut self) -> Self {
-        self.bridge = bridge(self.home.path(), &self.wish);
-        self
+    pub(crate) fn restarted(self) -> Self {
+        let Self { server, daemon, bridge: before, ada, me, home, wish } = self;
+        drop(before); // the files are one process's, and one bridge's
+        let bridge = bridge(home.path(), &wish);
+        Self { server, daemon, bridge, ada, me, home, wish }
     }
 
     /// Ada's encrypted room with us, once we have come in.
@@ -223,7 +226,7 @@ async fn account(server: &Homeserver, home: &Path) -> String {
     let login = server.user("vigie").await;
     let body = json!({
         "type": "m.login.password",
-        "identifier": {"type": "m.id.user", "user": login.user},
+        "identifier": {"type": "m.id.user", "user": login.user_id},
         "password": login.password,
     });
     let answer = server.ask(None, "POST", "/_matrix/client/v3/login", Some(&body)).await.unwrap();
@@ -233,10 +236,8 @@ async fn account(server: &Homeserver, home: &Path) -> String {
         "device": answer["device_id"],
         "access_token": answer["access_token"],
     });
-    let folder = home.join("matrix");
-    fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-    fs::write(folder.join("session.json"), session.to_string()).unwrap();
+    let session: Session = serde_json::from_value(session).unwrap();
+    Folder::new(home.join("matrix")).keep_session(&session).unwrap();
     let Value::String(user) = &answer["user_id"] else { panic!("{answer}") };
     user.clone()
 }

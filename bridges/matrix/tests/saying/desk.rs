@@ -4,9 +4,7 @@ use async_trait::async_trait;
 use matrix_lab::{Homeserver, Invitation, Membership, Phone, Tools, shared};
 use serde_json::{Value, json};
 use std::{
-    fs,
     num::NonZeroUsize,
-    os::unix::fs::PermissionsExt as _,
     path::Path,
     sync::{
         Arc,
@@ -23,7 +21,10 @@ use vigie_core::{
     },
     id::{BridgeName, ChatId, DeliveryId, MessageId, ThreadId},
 };
-use vigie_matrix::{Layout, MatrixBridge, NAME, Options, Pace, Policy, Rule, account::Folder};
+use vigie_matrix::{
+    Layout, MatrixBridge, NAME, Options, Pace, Policy, Rule,
+    account::{Folder, Session},
+};
 
 /// Longer than anything here takes; a test that waits so long has failed.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -117,7 +118,10 @@ impl Desk {
         self.ada.wait_member(&room, &self.me, Membership::Joined).await;
         let place = main(&room);
         self.until("the room is known", || async {
-            !matches!(self.bridge.say(&place, &probe(), self.key()).await, Err(SayError::Later { .. } | SayError::Shut { .. }))
+            !matches!(
+                self.bridge.say(&place, &probe(), self.key()).await,
+                Err(SayError::Later { .. } | SayError::Shut { .. })
+            )
         })
         .await;
         place
@@ -185,7 +189,7 @@ async fn account(server: &Homeserver, home: &Path) -> String {
     let login = server.user("vigie").await;
     let body = json!({
         "type": "m.login.password",
-        "identifier": {"type": "m.id.user", "user": login.user},
+        "identifier": {"type": "m.id.user", "user": login.user_id},
         "password": login.password,
     });
     let answer = server.ask(None, "POST", "/_matrix/client/v3/login", Some(&body)).await.unwrap();
@@ -195,10 +199,8 @@ async fn account(server: &Homeserver, home: &Path) -> String {
         "device": answer["device_id"],
         "access_token": answer["access_token"],
     });
-    let folder = home.join("matrix");
-    fs::create_dir(&folder).unwrap();
-    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
-    fs::write(folder.join("session.json"), session.to_string()).unwrap();
+    let session: Session = serde_json::from_value(session).unwrap();
+    Folder::new(home.join("matrix")).keep_session(&session).unwrap();
     answer["user_id"].as_str().unwrap().to_owned()
 }
 

@@ -1,7 +1,6 @@
 //! Fetching the files of a message. They come into a folder that is swept at every start, and get
 //! their final place in one step: no half file is ever found there.
 
-use futures_util::FutureExt as _;
 use std::{
     fs::{self, DirBuilder, File},
     io,
@@ -9,10 +8,10 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use tokio::{task, time::Instant};
-use tracing::debug;
+use tokio::time::Instant;
 use vigie_bridge_kit::{
-    names::{self, NewFile},
+    fetch::{HALF, blocking, disk, megabytes, missed},
+    names::NewFile,
     pause,
 };
 use vigie_core::bridge::{Attached, Got};
@@ -23,22 +22,8 @@ use crate::api::{CallError, DownloadError, GetFile, LARGEST_DOWNLOAD, Refusal};
 /// A file that does not come for so long is said to be missing, with the words that came with it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Where files are while they come.
-const HALF: &str = ".half";
-
 /// Folders for one message: it is fetched again only after a crash.
 const MOST_FOLDERS: usize = 100;
-
-/// Throws away what was half fetched when the daemon died.
-pub(super) async fn sweep(files: &Path) {
-    let half = files.join(HALF);
-    let swept = task::spawn_blocking(move || fs::remove_dir_all(half)).await;
-    if let Ok(Err(error)) = swept
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        debug!(%error, "half files are not swept away");
-    }
-}
 
 /// Fetches what `piece` holds; what cannot be had is named, with the reason.
 pub(super) async fn fetch(hearing: Hearing<'_>, piece: &Piece) -> Vec<Attached> {
@@ -141,26 +126,12 @@ fn of_call(error: CallError, size: Option<u64>) -> Failed {
     }
 }
 
-fn missed(name: &str, why: String) -> Attached {
-    Attached { name: names::safe(name), got: Got::Missed { why } }
-}
-
 fn too_big(size: Option<u64>) -> String {
     let size = size.map_or("it is too big".into(), |size| format!("it has {}", megabytes(size)));
     format!(
         "{size}, and a bot may fetch at most {}; send it in smaller parts, or put it on the machine yourself",
         megabytes(LARGEST_DOWNLOAD)
     )
-}
-
-/// In the megabytes that Telegram shows.
-fn megabytes(bytes: u64) -> String {
-    let tenths = bytes.saturating_mul(10) / (1 << 20);
-    format!("{}.{} MB", tenths / 10, tenths % 10)
-}
-
-fn disk(error: &io::Error) -> String {
-    format!("it could not be written here ({error}); look at the disk and send it again")
 }
 
 /// A new folder for this user only, called `name` or, where that is taken, with a number behind it.
@@ -203,11 +174,4 @@ fn numbered(inside: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
     (1..=MOST_FOLDERS).map(move |number| {
         inside.join(if number == 1 { name.to_owned() } else { format!("{name}-{number}") })
     })
-}
-
-/// Off the threads that others wait on.
-async fn blocking<T: Send + 'static>(
-    job: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<T> {
-    task::spawn_blocking(job).map(|done| done.map_err(io::Error::other)?).await
 }

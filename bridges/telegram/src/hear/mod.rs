@@ -1,6 +1,5 @@
 //! From Telegram to the port. Polling writes down and confirms; the desk hands in what is written.
 
-mod awake;
 mod content;
 mod desk;
 mod fetch;
@@ -15,7 +14,7 @@ mod update;
 use futures_util::future;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
-use vigie_bridge_kit::{database::DatabaseError, handing::Handing};
+use vigie_bridge_kit::{database::DatabaseError, fetch::sweep, handing::Handing};
 use vigie_core::bridge::{Inbox, Lost};
 
 use self::{desk::Desk, hand::Hearing};
@@ -56,7 +55,7 @@ async fn hand_in(
     mut known: watch::Receiver<Option<read::Me>>,
     arrived: &Notify,
 ) {
-    fetch::sweep(&hearing.bridge.files).await;
+    sweep(&hearing.bridge.files).await;
     let me = known.wait_for(Option::is_some).await.ok().and_then(|me| me.clone());
     if let Some(me) = me {
         Desk::new(hearing, me, known).run(arrived).await;

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use std::time::Duration;
 use tokio::{sync::Notify, time::Instant};
 use tracing::{debug, info, warn};
-use vigie_bridge_kit::{database::DatabaseError, pause};
+use vigie_bridge_kit::{clock::after_sleep, database::DatabaseError, pause};
 
-use super::{awake, trouble};
+use super::trouble;
 use crate::{
     TelegramBridge,
     api::{CallError, DeleteWebhook, GetUpdates, GetWebhookInfo, RawUpdate, Refusal, UpdateId},
@@ -71,7 +71,7 @@ impl Poller {
         let asked = Instant::now();
         let answer = tokio::select! {
             answer = bridge.api.poll(&ask) => answer,
-            () = awake::after_sleep(&bridge.clock) => {
+            () = after_sleep(&bridge.clock) => {
                 info!("the machine slept: new connections");
                 self.wait = 0;
                 renew(bridge);

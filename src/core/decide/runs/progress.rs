@@ -69,7 +69,8 @@ impl Work<'_> {
     fn places_of(&self, row: &RunRow, level: Level) -> Vec<(Target, Level)> {
         let everywhere = || {
             let all = self.state.hearing();
-            let all = all.iter().map(|chat| (show::main_of(chat), self.level_in(chat, level, None)));
+            let all =
+                all.iter().map(|chat| (show::main_of(chat), self.level_in(chat, level, None)));
             all.collect::<Vec<_>>()
         };
         let Some(place) = &row.place else { return everywhere() };

@@ -2,16 +2,20 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
+mod budget;
 mod gates;
+mod late;
 mod lord;
 mod mail;
 mod outbox;
 mod people;
+mod ring;
 mod routing;
 mod runs;
 mod services;
 mod sessions;
 mod spawn;
+mod taps;
 mod tickets;
 mod tokens;
 mod typed;

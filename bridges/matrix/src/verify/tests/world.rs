@@ -1,11 +1,15 @@
 //! A bot that syncs, and what a test waits for.
 
 use async_trait::async_trait;
-use matrix_lab::{Homeserver, Invitation, Membership, Phone};
+use matrix_lab::{Homeserver, Invitation, Login, Membership, Phone, Stage};
 use matrix_sdk::{
     Client,
     config::SyncSettings,
-    ruma::{RoomId, UserId},
+    encryption::CrossSigningResetAuthType,
+    ruma::{
+        RoomId, UserId,
+        api::client::uiaa::{self, AuthData, MatrixUserIdentifier, UserIdentifier},
+    },
 };
 use std::{
     sync::{
@@ -54,9 +58,7 @@ impl Bot {
         let login = server.user(&format!("vigie-{number}")).await;
         let folder = tempfile::tempdir().unwrap();
         let account = Folder::new(folder.path().join("matrix"));
-        let rule = Rule::Refuse;
-        let policy = Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule };
-        let client = connect::build(&account, &server.url(), policy).await.unwrap();
+        let client = connect::build(&account, &server.url(), policy()).await.unwrap();
         let auth = client.matrix_auth();
         Box::pin(auth.login_username(&login.user_id, &login.password).send()).await.unwrap();
         client.encryption().wait_for_e2ee_initialization_tasks().await;
@@ -178,6 +180,51 @@ pub(super) async fn room_of(phone: &Phone, bot: &Bot) -> String {
     let joined = || bot.client.joined_rooms().into_iter().find(|room| room.room_id() == id);
     bot.wait(joined).await;
     room
+}
+
+/// What is compared: the names of some differ from app to app, the pictures do not.
+pub(super) fn pictures(shown: &Shown) -> Vec<String> {
+    shown.emoji.iter().map(|emoji| bare(emoji.symbol)).collect()
+}
+
+pub(super) async fn pictures_of(phone: &Phone, id: &str) -> Vec<String> {
+    phone.wait_emoji(id).await.iter().map(|emoji| bare(&emoji.symbol)).collect()
+}
+
+/// Some apps ask for the coloured form, some do not.
+fn bare(symbol: &str) -> String {
+    symbol.trim_end_matches('\u{fe0f}').into()
+}
+
+/// The phone heard nothing of the verification that it asked for.
+pub(super) fn unanswered(phone: &Phone, id: &str) -> bool {
+    let all = phone.view().verifications;
+    all.get(id).is_none_or(|one| one.stage == Stage::Waiting)
+}
+
+/// Another device of the same person, which sets their identity up anew.
+pub(super) async fn new_identity(server: &Homeserver, login: &Login) -> (Client, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let account = Folder::new(folder.path());
+    let client = connect::build(&account, &server.url(), policy()).await.unwrap();
+    let auth = client.matrix_auth();
+    Box::pin(auth.login_username(&login.user_id, &login.password).send()).await.unwrap();
+    client.encryption().wait_for_e2ee_initialization_tasks().await;
+    let reset = Box::pin(client.encryption().reset_cross_signing()).await.unwrap();
+    let reset = reset.expect("the homeserver wants the password");
+    let CrossSigningResetAuthType::Uiaa(asked) = reset.auth_type() else {
+        panic!("another way than by password")
+    };
+    let user = UserIdentifier::Matrix(MatrixUserIdentifier::new(login.user_id.clone()));
+    let mut password = uiaa::Password::new(user, login.password.clone());
+    password.session.clone_from(&asked.session);
+    Box::pin(reset.auth(Some(AuthData::Password(password)))).await.unwrap();
+    (client, folder)
+}
+
+fn policy() -> Policy {
+    let rule = Rule::Refuse;
+    Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule }
 }
 
 /// Verified from the phone, with nothing going wrong.

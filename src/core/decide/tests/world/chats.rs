@@ -22,7 +22,83 @@ impl World {
     }
 
     pub(in crate::decide::tests) fn notes(&mut self, noted: Noted) {
-        self.step(Event::Noted { bridge: BridgeName::new("telegram"), noted });
+        self.notes_of("telegram", noted);
+    }
+
+    pub(in crate::decide::tests) fn notes_of(&mut self, service: &str, noted: Noted) {
+        self.step(Event::Noted { bridge: BridgeName::new(service), noted });
+    }
+
+    /// A room on Matrix is connected.
+    pub(in crate::decide::tests) fn pairs_on_matrix(
+        &mut self,
+        human: &str,
+        from: &str,
+        room: &str,
+    ) {
+        let code = PairingCode::from_random(0x1234_5678_9abc_def0);
+        self.ask(Command::Pair { human: Some(human.into()), code: code.clone() }).unwrap();
+        self.writes_as(from, &matrix(room), &format!("/pair {}", code.show()), None);
+    }
+
+    /// A service says that it heard everything up to so long ago.
+    pub(in crate::decide::tests) fn pulse(&mut self, service: &str, ago: TimeDelta) {
+        let health = Health { heard: Some(self.now - ago), trouble: None };
+        self.step(Event::Pulse { bridge: BridgeName::new(service), health });
+    }
+
+    pub(in crate::decide::tests) fn goes_deaf(&mut self, service: &str) {
+        self.pulse(service, TimeDelta::zero());
+        self.wait(TimeDelta::seconds(46));
+        self.pulse(service, TimeDelta::seconds(46));
+    }
+
+    pub(in crate::decide::tests) fn reacts(
+        &mut self,
+        from: &str,
+        message: &MessageId,
+        emoji: &str,
+    ) -> String {
+        let (message, emoji) = (message.clone(), emoji.into());
+        self.does_to_message(from, HeardKind::Reaction { message, emoji })
+    }
+
+    pub(in crate::decide::tests) fn takes_back(
+        &mut self,
+        from: &str,
+        message: &MessageId,
+        emoji: &str,
+    ) {
+        let (message, emoji) = (message.clone(), emoji.into());
+        self.does_to_message(from, HeardKind::TakenBack { message, emoji });
+    }
+
+    /// Something done to a message, where that stands.
+    fn does_to_message(&mut self, from: &str, what: HeardKind) -> String {
+        let (HeardKind::Tap { message, .. }
+        | HeardKind::Reaction { message, .. }
+        | HeardKind::TakenBack { message, .. }) = &what
+        else {
+            panic!("{what:?}")
+        };
+        let shown = self.shown.iter().find(|s| s.message == *message);
+        let place = shown.map_or_else(main_chat, |shown| shown.place.clone());
+        let key = format!("done {}", self.next_message);
+        self.next_message += 1;
+        self.hears(from, place, key, self.now, what).unwrap_or_default()
+    }
+
+    /// The newest card of a gate in that chat.
+    pub(in crate::decide::tests) fn card_in(&self, gate: GateId, chat: &str) -> &Shown {
+        self.cards_in(gate, chat).pop().expect("a card there")
+    }
+
+    pub(in crate::decide::tests) fn cards_in(&self, gate: GateId, chat: &str) -> Vec<&Shown> {
+        let is_it = |s: &&Shown| {
+            s.place.chat.as_str() == chat
+                && matches!(&s.post.body, Body::Card(card) if card.gate == gate)
+        };
+        self.shown.iter().filter(is_it).collect()
     }
 
     /// The service does what is in flight after all.
@@ -136,12 +212,7 @@ impl World {
         message: &MessageId,
         action: Action,
     ) -> String {
-        let key = format!("tap {}", self.next_message);
-        self.next_message += 1;
-        let what = HeardKind::Tap { message: message.clone(), action };
-        let shown = self.shown.iter().find(|s| s.message == *message);
-        let place = shown.map_or_else(main_chat, |shown| shown.place.clone());
-        self.hears(from, place, key, self.now, what).unwrap_or_default()
+        self.does_to_message(from, HeardKind::Tap { message: message.clone(), action })
     }
 
     pub(in crate::decide::tests) fn hears(
@@ -176,7 +247,16 @@ impl World {
         let known =
             self.rows.values().any(|row| matches!(row, Row::Heard(h) if h.key == heard.key));
         let shown = about.and_then(|message| self.shown.iter().find(|s| s.message == *message));
-        let session = shown.and_then(|s| self.state.thread_session(&s.place)).or_else(|| {
+        let sent = about.and_then(|message| {
+            self.rows.values().find_map(|row| match row {
+                Row::Delivery(d) => match &d.state {
+                    DeliveryState::Sent { message: Some(of), .. } if of == message => d.session,
+                    _ => None,
+                },
+                _ => None,
+            })
+        });
+        let session = sent.or_else(|| {
             about.and_then(row).and_then(|row: HeardRow| match row.outcome {
                 HeardOutcome::Routed { sessions, .. } => sessions.first().copied(),
                 HeardOutcome::Stranger | HeardOutcome::Kept { .. } | HeardOutcome::Handled => None,

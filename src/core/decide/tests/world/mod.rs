@@ -20,9 +20,9 @@ use crate::{
     },
     answer::Words,
     bridge::{
-        Action, Attached, Attention, Body, Budget, Button, Card, CardState, Cards, Files, Got, Heard, HeardKind,
-        Level, Limits, Mark, Noted, Over, Place, Post, Repeats, Room, Said, Say, SayError,
-        Taps, TextOrigin, TextUnit,
+        Action, Attached, Attention, Body, Budget, Button, Card, CardState, Cards, Files, Got,
+        Health, Heard, HeardKind, Level, Limits, Mark, Noted, Over, Place, Post, Repeats, Room,
+        Said, Say, SayError, Taps, TextOrigin, TextUnit,
     },
     caller::{
         AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, AgentStart, Bounds, Host,
@@ -30,6 +30,7 @@ use crate::{
     },
     command::{Command, Refusal, Reply, Request, Start},
     decide::{Effect, Event, LookAt, Work, decide, next_deadline},
+    delivery::DeliveryState,
     gate::Gate,
     id::{
         AgentName, BridgeName, ChatId, DeliveryId, GateId, HumanId, MessageId, PairingCode,
@@ -74,6 +75,8 @@ pub(super) struct World {
     pub asked: Vec<(SessionId, LookAt, Files, Place)>,
     /// While `true` nothing said arrives: it stays in flight.
     pub cut: bool,
+    /// Services that take nothing right now.
+    pub down: HashSet<BridgeName>,
     /// How the machine does when agents call.
     pub host: Host,
     /// Most messages that one decision wrote, so that one commit has them.
@@ -100,6 +103,7 @@ pub(super) struct Shown {
     pub post: Post,
     /// When it was first there.
     pub at: Timestamp,
+    pub reply_to: Option<MessageId>,
 }
 
 impl Shown {
@@ -163,11 +167,8 @@ fn rules() -> Rules {
 /// for all its chats.
 fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
     let text = Limits::of_text(TextUnit::Utf16, 4096, 100, 3);
-    let on_phone = Limits {
-        repeats: Repeats::DroppedByService,
-        attention: Attention::WhileOpen,
-        ..text
-    };
+    let on_phone =
+        Limits { repeats: Repeats::DroppedByService, attention: Attention::WhileOpen, ..text };
     let matrix = Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
@@ -222,6 +223,10 @@ pub(super) fn main_chat() -> Place {
     Place { bridge: BridgeName::new("phone"), chat: ChatId::new("main"), thread: None }
 }
 
+pub(super) fn matrix(room: &str) -> Place {
+    Place { bridge: BridgeName::new("matrix"), chat: ChatId::new(room), thread: None }
+}
+
 pub(super) fn telegram(chat: &str, topic: Option<&str>) -> Place {
     let thread = topic.map(ThreadId::new);
     Place { bridge: BridgeName::new("telegram"), chat: ChatId::new(chat), thread }
@@ -257,6 +262,7 @@ impl World {
             rooms: HashMap::from([(ChatId::new("main"), Room::Forum)]),
             asked: Vec::new(),
             cut: false,
+            down: HashSet::new(),
             host: Host { load_permille: 100, free_mib: 8000 },
             mails_at_once: 0,
             lines_at_once: 0,
@@ -411,13 +417,19 @@ impl World {
         match effect {
             Effect::Say { delivery, place, say } if !self.cut => {
                 self.tries += 1;
-                if !matches!(say, Say::Mark { .. }) {
-                    self.calls.push((self.now, place.chat.clone()));
-                }
+                let counts = !matches!(say, Say::Mark { .. });
+                let call = (self.now, place.chat.clone());
                 let outcome = match self.failures.pop_front() {
+                    _ if self.down.contains(&place.bridge) => {
+                        Err(SayError::Later { after: Duration::from_secs(20) })
+                    }
                     Some(error) => Err(error),
                     None => Ok(self.say(delivery, place, say)),
                 };
+                // What the service would not even take is no call that it counts.
+                if counts && !matches!(outcome, Err(SayError::Later { .. })) {
+                    self.calls.push(call);
+                }
                 self.step(Event::Delivered { delivery, outcome });
             }
             Effect::Say { .. } | Effect::Acknowledge { .. } | Effect::Reconnect { .. } => {}
@@ -435,14 +447,15 @@ impl World {
 
     fn say(&mut self, delivery: DeliveryId, place: Place, say: Say) -> Said {
         match say {
-            Say::Post { post, .. } => {
+            Say::Post { post, reply_to } => {
                 if let Some(message) = self.sent.get(&delivery) {
                     return said(message.clone());
                 }
                 let message = MessageId::new(format!("v{}", self.next_message));
                 self.next_message += 1;
                 self.sent.insert(delivery, message.clone());
-                self.shown.push(Shown { place, message: message.clone(), post, at: self.now });
+                let (at, shown) = (self.now, message.clone());
+                self.shown.push(Shown { place, message: shown, post, at, reply_to });
                 said(message)
             }
             Say::Edit { message, post } => {

@@ -1,9 +1,7 @@
-//! Noticing that the machine slept: the clock went on and the timers did not. Connections of before
-//! lead nowhere, and nobody tells.
+//! Where the time comes from, and noticing that the machine slept.
 
-use std::time::Duration;
-
-use crate::Clock;
+use std::{sync::Arc, time::Duration};
+use vigie_core::Timestamp;
 
 /// How often to look.
 const LOOK: Duration = Duration::from_secs(2);
@@ -11,8 +9,12 @@ const LOOK: Duration = Duration::from_secs(2);
 /// The clock may go on by so much more than that without a sleep: a busy machine, a corrected clock.
 const SLEPT: Duration = Duration::from_secs(15);
 
-/// Returns once the machine was asleep meanwhile.
-pub(super) async fn after_sleep(clock: &Clock) {
+/// Where the time comes from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// Returns once the machine was asleep meanwhile: the clock went on and the timers did not.
+/// Connections of before lead nowhere then, and nobody tells.
+pub async fn after_sleep(clock: &Clock) {
     loop {
         let before = clock();
         tokio::time::sleep(LOOK).await;
