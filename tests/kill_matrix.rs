@@ -16,7 +16,7 @@ use std::{
     collections::BTreeSet,
     env, fs,
     sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use support::{home::Home, matrix::Life};
 
@@ -25,7 +25,7 @@ const SESSIONS: [&str; 3] = ["PD-285", "PD-286", "PD-287"];
 /// As often a person writes who writes a lot.
 const WRITES: Duration = Duration::from_millis(600);
 /// Every so many messages ask for something that needs a person's yes.
-const ASKS: u32 = 9;
+const ASKS: u32 = 7;
 /// The longest life of a daemon, from its first moment or from when it is up.
 const LIFE: Duration = Duration::from_millis(2_500);
 /// After the last kill, all that is left to do gets done in less.
@@ -107,18 +107,23 @@ fn answer(number: u32) -> String {
 /// Says yes to every card until it is over and none is open; which cards those were.
 async fn approving(phone: &Phone, room: &str, over: &AtomicBool) -> BTreeSet<String> {
     let mut approved = BTreeSet::new();
+    let mut left = None;
     loop {
         let card = |view: &View| {
             let mut all = view.rooms.get(room)?.messages.iter();
             let is_new = |one: &&Message| is_card(phone, one) && !approved.contains(&one.id);
             all.find(is_new).map(|one| one.id.clone())
         };
+        assert!(left.is_none_or(|left| left > Instant::now()), "still open\n{}", phone.view());
+        if over.load(Ordering::SeqCst) && left.is_none() {
+            left = Some(Instant::now() + THE_REST);
+        }
         match card(&phone.view()) {
             Some(card) => {
                 phone.react(room, &card, "👍").await;
                 approved.insert(card);
             }
-            None if over.load(Ordering::SeqCst) && no_more_cards(phone, room).await => break,
+            None if left.is_some() && no_more_cards(phone, room) => break,
             None => tokio::time::sleep(Duration::from_millis(50)).await,
         }
     }
@@ -131,7 +136,7 @@ fn is_card(phone: &Phone, message: &Message) -> bool {
 }
 
 /// Whether all that was asked for is answered.
-async fn no_more_cards(phone: &Phone, room: &str) -> bool {
+fn no_more_cards(phone: &Phone, room: &str) -> bool {
     let view = phone.view();
     let messages = &view.rooms[room].messages;
     let mine = messages.iter().filter(|one| one.sender == phone.user());

@@ -13,8 +13,13 @@ mod support {
     pub(crate) mod telegram;
 }
 
+use std::time::Duration;
+
 use matrix_lab::{Invitation, Kind, Phone, Text, tools};
 use support::{home::DEADLINE, matrix::Life};
+
+/// A word that comes sooner after a card was not meant for it: nobody reads as fast.
+const READ: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn a_story_is_begun_steered_and_finished_with_a_phone_alone() {
@@ -54,6 +59,7 @@ async fn each_session_gets_its_thread_and_needs_no_prefix_there() {
     let question = phone.wait_in_thread(room, &second, "Which colour").await;
     phone.react(room, &question.id, "2️⃣").await;
     phone.wait_in_thread(room, &second, "You chose: Green").await;
+    tokio::time::sleep(READ).await;
     phone.say_in_thread(room, &first, "approve").await;
     life.becomes(&card.id, "The agent has it").await;
     phone.wait_in_thread(room, &first, "Done: “leave a note”").await;

@@ -4,7 +4,7 @@
 
 use matrix_lab::{Homeserver, Login, Membership, Message, Phone, Room, Tools, shared};
 use serde_json::{Value, json};
-use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
+use std::{fs, path::Path, process::Command};
 
 use super::home::{DEADLINE, Home};
 
@@ -152,22 +152,19 @@ pub(crate) fn configure(home: &Home, ada: &Login, layout: &str, more: &str) {
     fs::create_dir_all(home.data()).unwrap();
 }
 
-/// Logs the daemon's account in.
+/// Sets the daemon's account up, as a person does.
 pub(crate) async fn set_up(home: &Home, server: &Homeserver, vigie: &Login) {
-    let body = json!({
-        "type": "m.login.password", "password": vigie.password,
-        "identifier": { "type": "m.id.user", "user": vigie.user_id },
-    });
-    let answer = server.ask(None, "POST", "/_matrix/client/v3/login", Some(&body)).await.unwrap();
-    let session = json!({
-        "homeserver": server.url(), "user": answer["user_id"],
-        "device": answer["device_id"], "access_token": answer["access_token"],
-    });
-    let folder = home.data().join("matrix/account");
-    fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("session.json");
-    fs::write(&file, session.to_string()).unwrap();
-    for (path, mode) in [(home.data().join("matrix"), 0o700), (folder, 0o700), (file, 0o600)] {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-    }
+    let password = home.folder("password");
+    fs::write(&password, &vigie.password).unwrap();
+    let mut init = tokio::process::Command::new(env!("CARGO_BIN_EXE_vigie"));
+    init.args(["--home", path(&home.data()), "init", "matrix", "--yes"]);
+    init.args(["--keep-recovery-key", "no", "--config", path(&home.settings())]);
+    init.args(["--homeserver", &server.url(), "--user", &vigie.user_id]);
+    init.args(["--password-file", path(&password)]);
+    let done = init.output().await.unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
 }

@@ -219,3 +219,48 @@ async fn rooms_spaces_and_their_ends() {
     bob.leave(room).await;
     ada.wait_member(room, bob.user(), Membership::Left).await;
 }
+
+#[tokio::test]
+async fn stock_limits_hold_until_they_are_lifted() {
+    let Some(tools) = tools() else { return };
+    let server = Homeserver::strict(&tools).await;
+    let ada = Phone::login(&server, &server.user("ada").await).await;
+    let room = ada.create_room(&Invitation::of(&[]).plain()).await;
+    let send = async |number: u32| {
+        let path = format!("/rooms/{room}/send/m.room.message/{number}");
+        ada.try_call("PUT", &path, json!({ "msgtype": "m.text", "body": "again" })).await
+    };
+    let mut refused = Ok(json!({}));
+    for number in 0..30 {
+        refused = send(number).await;
+        if refused.is_err() {
+            break;
+        }
+    }
+    let refused = refused.unwrap_err();
+    assert!(refused.contains("M_LIMIT_EXCEEDED"), "{refused}");
+    server.lift_limits(ada.user()).await;
+    for number in 30..60 {
+        assert!(send(number).await.is_ok(), "{}", ada.view());
+    }
+}
+
+#[tokio::test]
+async fn what_was_missed_is_there_once_it_hears_again() {
+    let Some(tools) = tools() else { return };
+    let pair = Pair::meet(&tools).await;
+    let Pair { ada, bob, room, .. } = &pair;
+    bob.pause().await;
+    // A request for news that is open already brings the first; the rest is more than one gives.
+    for number in 0..130 {
+        ada.say(room, &format!("number {number}")).await;
+    }
+    bob.go_on().await;
+    bob.wait_message(room, "number 129").await;
+    let view = bob.view();
+    let messages = view.rooms[room].messages.iter();
+    let heard: Vec<_> = messages.map(|message| message.body.clone()).collect();
+    let expected: Vec<_> = (0..130).map(|number| format!("number {number}")).collect();
+    assert_eq!(heard, expected);
+    pair.all_well();
+}
