@@ -47,7 +47,7 @@ async fn nothing_is_lost_or_doubled_whenever_it_is_killed() {
     let Life { mut home, phone, room, .. } = {
         let life = Life::begin(&tools, "threads").await;
         for name in SESSIONS {
-            life.new(name).await;
+            life.start(name).await;
         }
         life
     };
@@ -66,7 +66,7 @@ async fn nothing_is_lost_or_doubled_whenever_it_is_killed() {
         came_back_once(&phone, &room, story, numbers).await;
     }
     let note = fs::read_to_string(home.project().join("vigie-demo.txt")).unwrap();
-    let asked = written.iter().flatten().filter(|number| *number % ASKS == 0).count();
+    let asked = written.iter().flatten().filter(|number| number.is_multiple_of(ASKS)).count();
     assert_eq!(note.lines().count(), asked, "each command ran once");
     assert_eq!(approved.len(), asked, "one card each");
     let view = phone.view();
@@ -92,12 +92,16 @@ async fn writing(phone: &Phone, room: &str, stories: &[Story], over: &AtomicBool
 
 /// What is asked for, and tells its number in the answer.
 fn task(number: u32) -> String {
-    if number % ASKS == 0 { format!("leave note {number}") } else { format!("slow 0.{number:05}1") }
+    if number.is_multiple_of(ASKS) {
+        format!("leave note {number}")
+    } else {
+        format!("slow 0.{number:05}1")
+    }
 }
 
 /// What answers it, and nothing else.
 fn answer(number: u32) -> String {
-    if number % ASKS == 0 {
+    if number.is_multiple_of(ASKS) {
         format!("Done: “leave note {number}”")
     } else {
         format!("That took 0.{number:05}1 s.")

@@ -17,7 +17,7 @@ async fn on_both(server: &'static Homeserver) -> (Life, Emulator) {
     let life = Life::on(server, "direct", |home| telegram(home, &emulator)).await;
     emulator.wait_polling().await;
     pair(&life.home, &emulator, ADA, ADA).await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     (life, emulator)
 }
 
@@ -79,7 +79,7 @@ async fn while_telegram_is_down_matrix_rings_and_afterwards_nothing_is_there_twi
     emulator.wait_message(ADA, None, "2 lines printed").await;
     emulator.stop_listening();
     life.hears("telegram has not been heard").await;
-    life.from_the_desk("PD-285", "leave three").await;
+    life.desk_says("PD-285", "leave three").await;
     let card = card_on_matrix(&life).await;
     assert!(rings(&life, &card), "{card}");
     life.phone.react(&life.room, &card.id, "👍").await;
@@ -102,7 +102,7 @@ async fn while_matrix_is_down_telegram_rings_and_afterwards_nothing_is_there_twi
     life.hears("2 lines printed").await;
     server.kill();
     emulator.wait_message(ADA, None, "matrix has not been heard").await;
-    life.from_the_desk("PD-285", "leave three").await;
+    life.desk_says("PD-285", "leave three").await;
     let card = card_on_telegram(&emulator).await;
     assert!(!card.silent, "{card:?}");
     emulator.press(ADA, card.id, ADA, "Approve").answer().await;

@@ -50,8 +50,8 @@ async fn each_session_gets_its_thread_and_needs_no_prefix_there() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "threads").await;
     let (phone, room) = (&life.phone, &life.room);
-    life.new("PD-285").await;
-    life.new("PD-286").await;
+    life.start("PD-285").await;
+    life.start("PD-286").await;
     let (first, second) = (life.thread_of("PD-285").await, life.thread_of("PD-286").await);
     phone.say_in_thread(room, &first, "leave a note").await;
     phone.say_in_thread(room, &second, "ask which store").await;
@@ -74,7 +74,7 @@ async fn each_session_gets_its_thread_and_needs_no_prefix_there() {
 async fn each_session_gets_a_room_of_its_own_in_a_space() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "space").await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     let own = life.room_of("PD-285").await;
     life.phone.say(&own.id, "leave a note").await;
     let card = life.phone.wait_message(&own.id, "asks to run").await;
@@ -96,7 +96,7 @@ async fn each_session_gets_a_room_of_its_own_in_a_space() {
 async fn a_card_is_answered_by_a_word_by_a_reply_and_by_a_reaction() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "direct").await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     life.say("[PD-285] leave one").await;
     let card = life.card("asks to run").await;
     life.say("[PD-285] please don't approve this").await;
@@ -136,7 +136,7 @@ async fn next_card(life: &Life, after: &str, words: &str) -> String {
 async fn a_long_answer_comes_whole_and_as_clients_show_it() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "direct").await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     life.say("[PD-285] long").await;
     life.hears("Part 90").await;
     let view = life.phone.view();
@@ -152,7 +152,7 @@ async fn a_long_answer_comes_whole_and_as_clients_show_it() {
 async fn files_go_both_ways() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "direct").await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     let file = b"%PDF-1.7 x";
     let words = Text::plain("[PD-285] stream 1");
     let name = "../../re port].pdf";
@@ -190,7 +190,7 @@ async fn files_go_both_ways() {
 async fn an_edit_changes_what_waits_and_is_never_a_prompt_of_its_own() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "direct").await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     life.say("[PD-285] slow 3").await;
     let waits = life.say("[PD-285] delete the branch").await;
     life.phone.edit(&life.room, &waits, "[PD-285] stream 4").await;
@@ -205,7 +205,7 @@ async fn an_edit_changes_what_waits_and_is_never_a_prompt_of_its_own() {
 async fn a_typo_is_kept_and_offered() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "direct").await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     life.say("[PD-258] stream 2").await;
     let offer = life.hears("There is no session PD-258").await;
     life.phone.react(&life.room, &offer.id, "1️⃣").await;
@@ -217,7 +217,7 @@ async fn a_typo_is_kept_and_offered() {
 async fn what_was_written_while_it_was_off_arrives_once_and_in_order() {
     let Some(tools) = tools() else { return };
     let mut life = Life::begin(&tools, "direct").await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     life.home.kill();
     let written: Vec<u32> = (1..=20).collect();
     for number in &written {
@@ -242,7 +242,7 @@ fn numbers_after(text: &str, words: &str) -> Vec<u32> {
 async fn strangers_reach_nothing_whatever_they_send() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "direct").await;
-    life.new("PD-285").await;
+    life.start("PD-285").await;
     life.say("[PD-285] leave a note").await;
     let card = life.card("asks to run").await;
     let mallory = Phone::login(life.server, &life.server.user("mallory").await).await;

@@ -54,14 +54,14 @@ impl Life {
     }
 
     /// A session of the demo agent, idle.
-    pub(crate) async fn new(&self, name: &str) {
+    pub(crate) async fn start(&self, name: &str) {
         let body = json!({ "name": name, "agent": "demo" });
         let _: Value = self.home.desk().post("/sessions", &body).await.unwrap();
         self.home.session_is(name, "idle").await;
     }
 
     /// Words from the desk to a session.
-    pub(crate) async fn from_the_desk(&self, name: &str, words: &str) {
+    pub(crate) async fn desk_says(&self, name: &str, words: &str) {
         let body = json!({ "text": words, "form": "text" });
         let path = format!("/sessions/{name}/send");
         let _: Value = self.home.desk().post(&path, &body).await.unwrap();
