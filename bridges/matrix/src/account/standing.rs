@@ -20,7 +20,9 @@ pub struct Standing {
 /// Why the account cannot do its work; each is a sentence that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Trouble {
-    #[error("the homeserver has logged this account out; log in anew: vigie down, then vigie init matrix --again")]
+    #[error(
+        "the homeserver has logged this account out; log in anew: vigie down, then vigie init matrix --again"
+    )]
     LoggedOut,
     #[error(
         "the access token is that of {found}, not of {wanted}; log in anew: vigie down, then vigie init matrix --again"

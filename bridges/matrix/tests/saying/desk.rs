@@ -117,7 +117,10 @@ impl Desk {
         self.ada.wait_member(&room, &self.me, Membership::Joined).await;
         let place = main(&room);
         self.until("the room is known", || async {
-            !matches!(self.bridge.say(&place, &probe(), self.key()).await, Err(SayError::Later { .. } | SayError::Shut { .. }))
+            !matches!(
+                self.bridge.say(&place, &probe(), self.key()).await,
+                Err(SayError::Later { .. } | SayError::Shut { .. })
+            )
         })
         .await;
         place

@@ -14,7 +14,8 @@ use crate::{
 #[tokio::test]
 async fn nothing_goes_in_the_clear_unless_that_is_allowed() {
     let Some(tools) = tools() else { return };
-    let desk = Desk::new(&tools, Wish { plain_rooms: Rule::Accept, ..Wish::new(Layout::Direct) }).await;
+    let desk =
+        Desk::new(&tools, Wish { plain_rooms: Rule::Accept, ..Wish::new(Layout::Direct) }).await;
     let place = desk
         .hearing(async {
             let place = desk.room_like(&Invitation::of(&[&desk.me]).plain()).await;
@@ -46,10 +47,9 @@ async fn nothing_goes_in_the_clear_unless_that_is_allowed() {
 #[tokio::test]
 async fn a_plain_room_is_refused_and_says_what_to_do() {
     let Some(tools) = tools() else { return };
-    let desk = Desk::new(&tools, Wish { plain_rooms: Rule::Accept, ..Wish::new(Layout::Direct) }).await;
-    let place = desk
-        .hearing(desk.room_like(&Invitation::of(&[&desk.me]).plain()))
-        .await;
+    let desk =
+        Desk::new(&tools, Wish { plain_rooms: Rule::Accept, ..Wish::new(Layout::Direct) }).await;
+    let place = desk.hearing(desk.room_like(&Invitation::of(&[&desk.me]).plain())).await;
     let desk = desk.reset(|wish| wish.plain_rooms = Rule::Refuse);
     let shut = desk.say(&place, &post(posts::text("x"))).await;
     let Err(SayError::Shut { reason }) = shut else { panic!("{shut:?}") };
@@ -69,7 +69,10 @@ async fn a_room_we_are_put_out_of_is_shut() {
         })
         .await;
         let shut = desk.say(&place, &post(posts::text("x"))).await;
-        assert!(matches!(shut, Err(SayError::Shut { ref reason }) if reason.contains("invite")), "{shut:?}");
+        assert!(
+            matches!(shut, Err(SayError::Shut { ref reason }) if reason.contains("invite")),
+            "{shut:?}"
+        );
         let never = desk.say(&main("nowhere"), &post(posts::text("x"))).await;
         assert!(matches!(never, Err(SayError::Never { .. })), "{never:?}");
     })

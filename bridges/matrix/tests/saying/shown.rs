@@ -85,9 +85,11 @@ async fn progress_is_one_message_that_changes_and_then_stands_still() {
         let shown = desk.ada.wait_edit(room, &id, "Worked for 4 min").await;
         assert_eq!(shown.versions.len(), 41);
         assert_eq!(desk.say(&place, &end).await.unwrap().calls, 0, "it shows that already");
-        desk.ada.wait_for("nobody types", std::time::Duration::from_secs(40), |view| {
-            view.rooms[room].typing.is_empty()
-        }).await;
+        desk.ada
+            .wait_for("nobody types", std::time::Duration::from_secs(40), |view| {
+                view.rooms[room].typing.is_empty()
+            })
+            .await;
     })
     .await;
 }
@@ -118,7 +120,12 @@ async fn the_largest_texts_are_taken_in_any_script() {
     let desk = Desk::new(&tools, Wish::new(Layout::Direct)).await;
     desk.hearing(async {
         let place = desk.room().await;
-        for words in ["漢字".repeat(20_000), "&<\"".repeat(20_000), "\n\"".repeat(30_000), "🟢".repeat(20_000)] {
+        for words in [
+            "漢字".repeat(20_000),
+            "&<\"".repeat(20_000),
+            "\n\"".repeat(30_000),
+            "🟢".repeat(20_000),
+        ] {
             let mut rich = vigie_core::text::Rich::plain("Long: ");
             rich.push(&words, Some(vigie_core::text::Style::Bold));
             let id = desk.post(&place, posts::rich(rich.clone())).await;
