@@ -35,8 +35,7 @@ async fn a_key_said_again_is_one_message_and_shows_the_newest() {
         let again = desk.bridge.say(&place, &post(posts::text("once")), key).await.unwrap();
         assert_eq!(again.message, first.message);
         forget(&desk, key);
-        let again =
-            desk.bridge.say(&place, &post(posts::text("once, changed")), key).await.unwrap();
+        let again = desk.bridge.say(&place, &post(posts::text("once, changed")), key).await.unwrap();
         assert_eq!((again.message.as_ref(), again.calls), (first.message.as_ref(), 2));
         let id = first.message.unwrap();
         let shown = desk.ada.wait_edit(place.chat.as_str(), id.as_str(), "once, changed").await;
