@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn looks_go_before_words_do() {
-        let html = |length| Some("<br>".repeat(length / 4));
+        let html = |length: usize| Some("<br>".repeat(length / 4));
         let short = Text { body: "x".repeat(8_000), html: html(12_000) };
         assert_eq!(fitting(short.clone(), Kind::Edit), Some(short));
         let wide = Text { body: "x".repeat(8_000), html: html(40_000) };
