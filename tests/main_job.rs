@@ -45,8 +45,7 @@ fn desk(home: &Home, arguments: &[&str]) -> (i32, String) {
         .arg(home.data())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
-        + &String::from_utf8_lossy(&output.stderr);
+    let said = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
     (output.status.code().unwrap_or(-1), said)
 }
 

@@ -289,7 +289,11 @@ async fn a_lost_store_is_made_good_by_the_recovery_key_that_was_kept() {
 
     let made = done(&machine.init(&["--again"], &[&vigie.password]));
     assert_eq!((&made["recovered"], &made["trouble"]), (&json!(true), &Value::Null), "{made}");
-    assert_eq!((&made["recovery_key"], &made["old_device"]), (&Value::Null, &Value::Null), "{made}");
+    assert_eq!(
+        (&made["recovery_key"], &made["old_device"]),
+        (&Value::Null, &Value::Null),
+        "{made}"
+    );
     assert_ne!(machine.device(), old);
     assert_eq!(server.devices(&vigie.user_id).await, [machine.device()]);
     let findings = machine.findings();
@@ -405,9 +409,7 @@ async fn at_a_terminal_it_asks_and_shows_no_secret() {
     let server = shared(&tools).await;
     let (vigie, ada) = (server.user("vigie").await, server.user("ada").await);
     let machine = Machine::new();
-    let pty = native_pty_system()
-        .openpty(PtySize { cols: 400, ..PtySize::default() })
-        .unwrap();
+    let pty = native_pty_system().openpty(PtySize { cols: 400, ..PtySize::default() }).unwrap();
     let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_vigie"));
     command.args(["init", "matrix"]);
     command.env("VIGIE_HOME", machine.data());
@@ -449,9 +451,8 @@ async fn at_a_terminal_it_asks_and_shows_no_secret() {
 #[test]
 fn what_is_no_homeserver_is_said() {
     let machine = Machine::new();
-    let args = |server: &str| {
-        machine.init(&["--homeserver", server, "--user", "vigie"], &["a password"])
-    };
+    let args =
+        |server: &str| machine.init(&["--homeserver", server, "--user", "vigie"], &["a password"]);
     let nothing = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let shown = refused(&args(&format!("http://{nothing}")), 5, "outside");
     assert!(shown.contains("was not reached"), "{shown}");

@@ -11,7 +11,9 @@ use super::{
 use crate::{
     bridges::{
         MATRIX,
-        matrix::{AskError, Folder, Plain, Published, Rate, Session, Whoami, folder, is_new_enough},
+        matrix::{
+            AskError, Folder, Plain, Published, Rate, Session, Whoami, folder, is_new_enough,
+        },
     },
     clock::Clock,
     config::{Config, Matrix, OnOff},
@@ -19,8 +21,10 @@ use crate::{
 
 const TOPIC: &str = MATRIX;
 
-const WORDS: Words =
-    Words { let_in_again: "Invite it again", let_in: "Say who you are there: vigie init matrix --person ID" };
+const WORDS: Words = Words {
+    let_in_again: "Invite it again",
+    let_in: "Say who you are there: vigie init matrix --person ID",
+};
 
 const AGAIN: &str = "Log in anew: vigie down, then vigie init matrix --again. Sessions go on.";
 
@@ -36,7 +40,8 @@ pub(super) async fn look(config: &Config, data: &Path, clock: &Clock) -> Vec<Fin
         OnOff::On => {
             let running = Running::ask(MATRIX, data).await;
             let mut findings = running.findings(&WORDS);
-            if running.daemon.is_none() && config.humans.iter().all(|human| human.matrix.is_none()) {
+            if running.daemon.is_none() && config.humans.iter().all(|human| human.matrix.is_none())
+            {
                 findings.push(Finding::warn(TOPIC, "nobody is heard over it yet", WORDS.let_in));
             }
             let folder = folder(data);
@@ -89,11 +94,13 @@ async fn asked(
     }
     let skew = versions.now.map(|now| now - clock.now()).filter(|skew| skew.abs() > SKEW);
     findings.extend(skew.map(|skew| {
-        let words = format!("its clock and this machine's are {} s apart", skew.num_seconds().abs());
+        let words =
+            format!("its clock and this machine's are {} s apart", skew.num_seconds().abs());
         Finding::warn(TOPIC, words, "Have this machine set its clock by the network.")
     }));
     let whoami = plain.whoami().await.map_err(failed)?;
-    let published = plain.published(&session.user, session.device.as_str()).await.map_err(failed)?;
+    let published =
+        plain.published(&session.user, session.device.as_str()).await.map_err(failed)?;
     device(session, &whoami, &published)?;
     let words = format!(
         "{} answers at {}; its device {} is signed",
@@ -128,19 +135,28 @@ fn device(session: &Session, whoami: &Whoami, published: &Published) -> Result<(
     let Session { user, device, .. } = session;
     if whoami.user != *user || whoami.device.as_deref() != Some(device.as_str()) {
         let found = whoami.device.as_deref().unwrap_or("no device");
-        let words = format!("the access token is that of {} ({found}), not of {user} ({device})", whoami.user);
+        let words = format!(
+            "the access token is that of {} ({found}), not of {user} ({device})",
+            whoami.user
+        );
         return Err(Finding::fail(TOPIC, words, AGAIN));
     }
     let Some(known) = &published.device else {
-        let words = format!("the homeserver has no keys of the device {device}, so nobody can encrypt for it");
+        let words = format!(
+            "the homeserver has no keys of the device {device}, so nobody can encrypt for it"
+        );
         return Err(Finding::fail(TOPIC, words, AGAIN));
     };
     if session.key().is_some_and(|key| key != known.key) {
-        let words = format!("the homeserver has other keys of the device {device} than the store here, so what is sent to it cannot be read");
+        let words = format!(
+            "the homeserver has other keys of the device {device} than the store here, so what is sent to it cannot be read"
+        );
         return Err(Finding::fail(TOPIC, words, AGAIN));
     }
     if !(published.identity && known.signed) {
-        let words = format!("the device {device} is not signed by the account's identity, so others may refuse to write to it");
+        let words = format!(
+            "the device {device} is not signed by the account's identity, so others may refuse to write to it"
+        );
         return Err(Finding::fail(TOPIC, words, MAKE));
     }
     Ok(())
@@ -153,9 +169,14 @@ async fn rate(session: &Session, matrix: &Matrix) -> Option<Finding> {
     let minute = u64::from(messages_per_second?) * 60;
     let ours = u64::try_from(matrix.events_a_minute.get()).unwrap_or(u64::MAX);
     let (words, todo) = match minute {
-        0 => ("the homeserver lets the account send as much as it likes".to_owned(), "Raise `events_a_minute` under [matrix]: progress comes sooner then."),
+        0 => (
+            "the homeserver lets the account send as much as it likes".to_owned(),
+            "Raise `events_a_minute` under [matrix]: progress comes sooner then.",
+        ),
         less if less < ours => (
-            format!("the homeserver lets the account send {less} events a minute, and Vigie would send {ours}"),
+            format!(
+                "the homeserver lets the account send {less} events a minute, and Vigie would send {ours}"
+            ),
             "Set `events_a_minute` under [matrix] to what holds.",
         ),
         _ => return None,

@@ -159,8 +159,7 @@ async fn run(suite: &Path, address: SocketAddr, args: &[&str]) -> (usize, Vec<St
             }
         }
     }
-    let words =
-        String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+    let words = [&out.stdout, &out.stderr].map(|text| String::from_utf8_lossy(text)).concat();
     assert!(out.status.success() || !wrong.is_empty(), "the suite failed:\n{words}");
     (made, wrong)
 }

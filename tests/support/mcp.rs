@@ -74,7 +74,7 @@ impl Told {
             let frame =
                 timeout(DEADLINE, self.body.frame()).await.expect("the stream is silent")?;
             if let Ok(bytes) = frame.expect("the stream broke").into_data() {
-                self.rest += &String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
+                self.rest.push_str(&String::from_utf8_lossy(&bytes).replace("\r\n", "\n"));
             }
         }
     }
@@ -98,7 +98,11 @@ impl Told {
         let Self { status, headers, body, rest, connection } = self;
         let bytes = body.collect().await.unwrap().to_bytes();
         connection.abort();
-        Answer { status, headers, text: rest + &String::from_utf8_lossy(&bytes) }
+        Answer {
+            status,
+            headers,
+            text: [rest, String::from_utf8_lossy(&bytes).into_owned()].concat(),
+        }
     }
 
     /// Closes the connection, as a client does that gives up.

@@ -27,8 +27,7 @@ pub(crate) async fn desk(home: &Home, arguments: &[&str]) -> (i32, String) {
     command.args(arguments).arg("--home").arg(home.data()).kill_on_drop(true);
     let output = tokio::time::timeout(DEADLINE, command.output()).await;
     let output = output.unwrap_or_else(|_| panic!("{arguments:?} does not end")).unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
-        + &String::from_utf8_lossy(&output.stderr);
+    let said = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
     (output.status.code().unwrap_or(-1), said)
 }
 

@@ -186,7 +186,8 @@ async fn output(command: &mut Command) -> Result<String, String> {
         Err(_) => Err(format!("it did not end within {} s", ANSWERS_WITHIN.as_secs())),
         Ok(Err(error)) => Err(error.to_string()),
         Ok(Ok(out)) => {
-            let [said, wrong] = [&out.stdout, &out.stderr].map(|text| String::from_utf8_lossy(text));
+            let [said, wrong] =
+                [&out.stdout, &out.stderr].map(|text| String::from_utf8_lossy(text));
             Ok(format!("{said}{wrong}"))
         }
     }

@@ -3,8 +3,8 @@
 
 pub use vigie_matrix::account::{
     AskError, Folder, FolderError, Held, Identity, LoggedIn, Login, LoginFailed, NoHomeserver,
-    OldDevice, Plain, Published, Rate, SecureFailed, Session, SetUp, Storage, Versions, Way, Whoami,
-    find, is_new_enough, log_in, user,
+    OldDevice, Plain, Published, Rate, SecureFailed, Session, SetUp, Storage, Versions, Way,
+    Whoami, find, is_new_enough, log_in, user,
 };
 
 use std::{path::Path, sync::Arc};

@@ -45,10 +45,10 @@ fn every_case_means_what_it_says() {
 /// What is kept of the events, read again, as the desk does.
 fn means(case: &Case) -> Vec<String> {
     let of = Of { room: "!room", encrypted: true, me: ME };
-    let came = |json: &RawValue| {
+    let read = |json: &RawValue| {
         gather::came(of, &TimelineEvent::from_plaintext(Raw::from_json(json.to_owned())))
     };
-    let events = case.events.iter().filter_map(|json| came(json)).filter_map(|came| match came {
+    let events = case.events.iter().filter_map(|json| read(json)).filter_map(|came| match came {
         Came::Told(incoming) => Some(incoming),
         Came::Echo { .. } | Came::Entry { .. } | Came::Other { .. } => None,
     });

@@ -16,7 +16,7 @@ use super::{
     lane::{Item, Work},
     policy::{self, Refusal},
     read::{Piece, Told},
-    rooms,
+    rooms, sealed,
 };
 use crate::{
     NAME,
@@ -147,6 +147,10 @@ impl Hearing<'_> {
     /// It did not open within a few seconds.
     async fn sealed(self, row: &Waiting, spot: Spot) {
         let id = row.id;
+        if row.opened.hindrance == Some(Hindrance::Unsigned) {
+            // Who signed the device may only be unknown here: that is no reason to refuse anything.
+            sealed::with_signatures(self, row).await;
+        }
         let now = self.written(move |db| heard::one(db, id)).await;
         let Some(row) = now.filter(|row| row.opened.trust == Trust::Sealed) else {
             return; // it opened just now and comes again, or is gone

@@ -3,12 +3,13 @@
 
 use chrono::TimeDelta;
 use futures_util::{Stream, StreamExt as _};
-use matrix_sdk::ruma::{EventId, RoomId};
+use matrix_sdk::ruma::{EventId, RoomId, UserId};
 use std::{
     collections::{HashMap, HashSet},
     time::Duration,
 };
 use tracing::{debug, warn};
+use vigie_bridge_kit::pause;
 
 use super::{Hearing, event::Event, gather, rooms, sync::Missed};
 use crate::store::heard::{self, Hindrance, Opened, Trust, Waiting};
@@ -100,6 +101,24 @@ async fn one(hearing: Hearing<'_>, row: &Waiting, trial: &mut Trial) -> bool {
     unsigned && young
 }
 
+/// Asks the homeserver who signed the sender's devices, and tries the row once more with that.
+pub(super) async fn with_signatures(hearing: Hearing<'_>, row: &Waiting) {
+    let Ok(sender) = UserId::parse(&row.sender) else { return };
+    let mut failures = 0_u32;
+    loop {
+        let asked = async {
+            Box::pin(hearing.client.encryption().request_user_identity(&sender)).await?;
+            Box::pin(fetched(hearing, row)).await
+        };
+        match asked.await {
+            Ok(()) => return,
+            Err(error) => warn!(%error, event = row.event, "who signed its device is not known"),
+        }
+        tokio::time::sleep(pause::after(failures)).await;
+        failures = failures.saturating_add(1);
+    }
+}
+
 /// Fetches the event once more and keeps what it is now.
 async fn fetched(hearing: Hearing<'_>, row: &Waiting) -> Result<(), Missed> {
     let (Ok(room), Ok(event)) = (RoomId::parse(&row.room), EventId::parse(&row.event)) else {
@@ -133,7 +152,7 @@ async fn fetched(hearing: Hearing<'_>, row: &Waiting) -> Result<(), Missed> {
 
 /// Which device has sent it, as far as its session tells.
 async fn device(room: &matrix_sdk::Room, opened: &Opened, row: &Waiting) -> Option<String> {
-    let sender = matrix_sdk::ruma::UserId::parse(&row.sender).ok()?;
+    let sender = UserId::parse(&row.sender).ok()?;
     let info = room.get_encryption_info(opened.megolm.as_deref()?, &sender).await?;
     info.sender_device.as_ref().map(ToString::to_string)
 }

@@ -19,7 +19,7 @@ pub(crate) fn words(content: &Map<String, Value>, me: &str) -> String {
 pub(crate) fn caption(content: &Map<String, Value>, me: &str) -> String {
     match (text(content, "filename"), text(content, "body")) {
         (Some(name), Some(body)) if name != body => words(content, me),
-        (Some(_), _) | (None, _) => String::new(),
+        (Some(_) | None, _) => String::new(),
     }
 }
 

@@ -122,13 +122,13 @@ fn emojis(buttons: &[Button]) -> Vec<Option<&'static str>> {
 /// twice.
 fn legend_lines(buttons: &[Button], shown: &str) -> Vec<String> {
     let emojis = emojis(buttons);
-    let line = |(emoji, button): (&Option<&str>, &Button)| {
+    let line = |(emoji, button): (Option<&str>, &Button)| {
         let detail = button.detail.as_deref().map(str::trim);
         let detail = detail.filter(|detail| !detail.is_empty() && !shown.contains(detail));
         let detail = detail.map(|detail| format!(" — {detail}")).unwrap_or_default();
-        Some(format!("{} {}{detail}", (*emoji)?, label(button)))
+        Some(format!("{} {}{detail}", emoji?, label(button)))
     };
-    let mut lines: Vec<String> = emojis.iter().zip(buttons).filter_map(line).collect();
+    let mut lines: Vec<String> = emojis.iter().copied().zip(buttons).filter_map(line).collect();
     let without: Vec<String> =
         emojis.iter().zip(buttons).filter(|(e, _)| e.is_none()).map(|(_, b)| label(b)).collect();
     if !without.is_empty() {

@@ -17,7 +17,7 @@ use super::{
 use crate::store::{Begun, Part};
 
 /// How long the server surely makes one of two events with one transaction id, less an hour. Source:
-/// Synapse, `_CLEAN_UP_EVENT_TXN_ID` keeps them for 24 hours.
+/// Synapse 1.163.2, `_cleanup_old_transaction_ids`, which forgets them after 24 hours.
 const REMEMBERED: TimeDelta = TimeDelta::hours(23);
 
 /// Clocks differ by less.

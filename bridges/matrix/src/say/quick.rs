@@ -76,7 +76,7 @@ async fn put(door: &Door<'_>, message: &EventId, emoji: &str) -> Result<(), SayE
     let begun = Quick { emoji: emoji.to_owned(), reaction: None };
     store.keep_quick(room, message, begun.clone()).await.map_err(outcome::unwritten)?;
     let content = content::reaction(message, emoji);
-    let transaction = format!("vigie.q.{}.{}", short(message), bare(emoji).escape_unicode());
+    let transaction = format!("vigie.q.{}.{}", short(message), in_digits(emoji));
     match door.send("m.reaction", &content, &transaction).await {
         Ok(event) => {
             let there = Quick { reaction: Some(event), ..begun };
@@ -97,6 +97,12 @@ async fn take_back(door: &Door<'_>, message: &EventId, quick: &Quick) -> Result<
     door.redact(reaction, &format!("vigie.r.{}", short(reaction))).await?;
     store.drop_quick(room, message, quick.emoji.clone()).await.map_err(outcome::unwritten)?;
     Ok(1)
+}
+
+/// An emoji in a transaction id: not every server takes any character there.
+fn in_digits(emoji: &str) -> String {
+    let digits: Vec<String> = bare(emoji).chars().map(|c| format!("{:x}", u32::from(c))).collect();
+    digits.join("-")
 }
 
 fn short(event: &EventId) -> &str {

@@ -247,7 +247,7 @@ impl Maker<'_> {
             let first =
                 get_state_event_for_key::v3::Request::new(room.clone(), kind, String::new());
             let first = self.ask(self.client.send(first).into_future()).await?;
-            let first = first.map(|answer| answer.into_content());
+            let first = first.map(get_state_event_for_key::v3::Response::into_content);
             let content = first.and_then(|raw| raw.deserialize_as_unchecked::<Value>().ok());
             if content.is_some_and(|content| content[KEY] == key) {
                 return Ok(Some(room));

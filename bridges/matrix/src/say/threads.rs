@@ -145,7 +145,7 @@ mod tests {
         );
         assert_eq!(
             text.body,
-            "PD-285 night trains\n◆ Waits for you: permission, since 30 November, 02:13 UTC"
+            "PD-285 night trains\n◆ Waits for you: permission, since 30 November, 00:53 UTC"
         );
         assert!(text.html.unwrap().starts_with("<strong>PD-285 night trains</strong><br>"));
     }

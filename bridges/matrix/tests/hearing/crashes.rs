@@ -26,6 +26,7 @@ const KILLS: u64 = 20;
 /// Writes each thing down once, as the daemon does.
 struct OnDisk {
     file: Mutex<File>,
+    notes: PathBuf,
     keys: Mutex<BTreeSet<String>>,
 }
 
@@ -33,7 +34,7 @@ impl OnDisk {
     fn open(path: &Path) -> Self {
         let keys = heard(path).into_iter().map(|heard| heard.key).collect();
         let file = OpenOptions::new().create(true).append(true).open(path).unwrap();
-        Self { file: Mutex::new(file), keys: Mutex::new(keys) }
+        Self { file: Mutex::new(file), notes: path.with_extension("notes"), keys: Mutex::new(keys) }
     }
 }
 
@@ -57,7 +58,9 @@ impl Inbox for OnDisk {
         Ok(Accepted::default())
     }
 
-    async fn note(&self, _bridge: &BridgeName, _noted: Noted) -> Result<(), NotAccepted> {
+    async fn note(&self, _bridge: &BridgeName, noted: Noted) -> Result<(), NotAccepted> {
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.notes).unwrap();
+        writeln!(file, "{noted:?}").unwrap();
         Ok(())
     }
 
@@ -129,7 +132,8 @@ async fn death_at_any_moment_loses_and_doubles_nothing() {
     for (who, phone) in [&ada, &bob].into_iter().enumerate() {
         let texts: Vec<_> =
             all.iter().filter(|heard| heard.from == phone.user()).map(text).collect();
-        assert_eq!(texts, expected[who], "of {} (in time: {in_time})", phone.user());
+        let notes = fs::read_to_string(inbox.with_extension("notes")).unwrap_or_default();
+        assert_eq!(texts, expected[who], "of {} (in time: {in_time})\n{notes}", phone.user());
     }
     let keys: BTreeSet<_> = all.iter().map(|heard| &heard.key).collect();
     assert_eq!(keys.len(), all.len(), "nothing came under two keys");

@@ -1,6 +1,6 @@
 //! Cards without buttons: a legend, reactions to tap on, a poll beside.
 
-use matrix_lab::{Kind, tools};
+use matrix_lab::{Kind, PATIENCE, View, tools};
 use vigie_core::bridge::Place;
 use vigie_matrix::Layout;
 
@@ -58,9 +58,13 @@ async fn a_question_has_numbers_and_a_poll_that_ends_with_it() {
         let shown = desk.ada.wait_message(room, "1️⃣ SQLite — SQLite and nothing else").await;
         assert!(shown.body.contains("3️⃣ A file"), "{shown}");
         desk.ada.wait_reaction(room, &id, "3️⃣").await;
-        let poll = desk.ada.wait_message(room, "Where do the timetables go?").await;
-        assert_eq!(poll.kind, Kind::Poll);
-        let answers = poll.poll.unwrap().answers;
+        let find = |view: &View| {
+            view.rooms[room].messages.iter().find(|message| message.kind == Kind::Poll).cloned()
+        };
+        let poll = desk.ada.wait_value("a poll", PATIENCE, find).await;
+        let beside = poll.poll.unwrap();
+        assert_eq!(beside.question, "Where do the timetables go?");
+        let answers = beside.answers;
         assert_eq!(answers.len(), 3);
         assert!(answers[0].0.starts_with("c:gat_") && answers[0].1 == "SQLite", "{answers:?}");
 

@@ -1,10 +1,7 @@
 //! A thread for each session: by a first event, or by a room of its own.
 
 use matrix_lab::{Membership, tools};
-use vigie_core::{
-    bridge::{Bridge as _, Say, SayError, SessionLook, ThreadState},
-    id::ThreadId,
-};
+use vigie_core::bridge::{Bridge as _, Say, SayError, SessionLook, ThreadState};
 use vigie_matrix::Layout;
 
 use crate::{
@@ -68,6 +65,15 @@ async fn a_session_has_a_room_in_the_one_space() {
         let again = desk.bridge.say(&place, &state(SessionLook::Working), key).await.unwrap();
         assert_eq!(again.thread.as_ref(), Some(&room));
 
+        // As if the process had died before it could write down what it made.
+        let file = desk.home.path().join("matrix/matrix.db");
+        let db = rusqlite::Connection::open(file).unwrap();
+        db.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
+        assert_eq!(db.execute("update made set room = null", []).unwrap(), 2);
+        db.execute("delete from room where kind = 'space'", []).unwrap();
+        let found = desk.bridge.say(&place, &state(SessionLook::Working), key).await.unwrap();
+        assert_eq!(found.thread.as_ref(), Some(&room));
+
         let invited = desk.ada.wait_room("PD-285 night trains").await;
         assert_eq!((invited.id.as_str(), invited.membership), (room.as_str(), Membership::Invited));
         assert!(invited.encrypted && !invited.is_direct);
@@ -112,5 +118,4 @@ async fn a_thread_of_another_layout_is_made_anew() {
     let desk = desk.reset(|wish| wish.layout = Layout::Direct);
     let none = desk.say(&place, &state(SessionLook::Idle)).await;
     assert!(matches!(none, Err(SayError::NoThreads { .. })), "{none:?}");
-    let _ = ThreadId::new("");
 }

@@ -145,7 +145,10 @@ impl By<'_> {
 
 /// Where the homeserver answers: as it was said, as the account's whole id has it, as it was, or asked.
 async fn homeserver(args: &InitMatrix, old: Option<&Session>) -> Result<String, Failure> {
-    let of_user = args.user.as_deref().filter(|user| user.starts_with('@') && user.contains(':'));
+    // Another account of the same server is where the old one is.
+    let elsewhere = |server: &str| old.is_none_or(|old| old.user.server_name() != server);
+    let of_user = args.user.as_deref().and_then(|user| user.strip_prefix('@')?.split_once(':'));
+    let of_user = of_user.map(|(_, server)| server).filter(|server| elsewhere(server));
     let given = args.homeserver.as_deref().or(of_user);
     let usual = old.map(|old| old.homeserver.as_str());
     let prompt = "The account's homeserver, such as example.org";
