@@ -188,13 +188,12 @@ async fn rate(session: &Session, matrix: &Matrix) -> Option<Finding> {
 fn kept(folder: &Folder) -> Vec<Finding> {
     let mut findings = Vec::new();
     match folder.recovery_key() {
-        Ok(Some(_)) => {}
         // A choice, and a good one for whoever has it elsewhere.
         Ok(None) if folder.is_set_up() => {
             let words = "the recovery key is not kept here; should it be nowhere: vigie down, then vigie init matrix --new-recovery-key";
             findings.push(Finding::ok(TOPIC, words));
         }
-        Ok(None) => {}
+        Ok(Some(_) | None) => {}
         Err(wrong) => findings.push(Finding::fail(TOPIC, wrong, "It says itself what to do.")),
     }
     let aside = folder.aside();

@@ -38,7 +38,7 @@ const SPANS: usize = 200;
 const PARTS: usize = 3;
 
 /// What an account may send at once. Source: Synapse, `rc_message.burst_count` where nobody changed it.
-const BURST: usize = 10;
+const BURST: u32 = 10;
 
 /// Each edit is one more event that everybody's client keeps.
 const PROGRESS_EVERY: Duration = Duration::from_secs(20);
@@ -202,13 +202,14 @@ impl MatrixBridge {
 pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
     let _ = room; // an account's events are counted, whatever room they go to
     let minute = Duration::from_mins(1);
-    let window = minute.mul_f64(BURST as f64 / pace.events_a_minute.get() as f64);
+    let events = u32::try_from(pace.events_a_minute.get()).unwrap_or(u32::MAX);
+    let window = minute * BURST / events;
     Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
         taps: Taps::Unanswered,
         cards: Cards::Last,
-        budget: Some(Budget { calls: BURST, window, over: Over::Service }),
+        budget: Some(Budget { calls: BURST as usize, window, over: Over::Service }),
         progress_every: PROGRESS_EVERY,
         thread_after: THREAD_AFTER,
         ..Limits::of_text(TextUnit::Bytes, TEXT, SPANS, parts.unwrap_or(PARTS))

@@ -25,13 +25,31 @@ pub enum NotReady {
     #[error(
         "the encrypted store does not open with its key ({0}); put both back as they were, or log in anew: vigie init matrix --again"
     )]
-    Store(#[from] ClientBuildError),
+    Store(Box<ClientBuildError>),
     #[error("the homeserver was not reached: {0}")]
-    Unreached(#[from] HttpError),
+    Unreached(Box<HttpError>),
     #[error("the account cannot be used: {0}")]
-    Account(#[from] matrix_sdk::Error),
+    Account(Box<matrix_sdk::Error>),
     #[error("the bridge's file cannot be read: {0}")]
     Database(#[from] vigie_bridge_kit::database::DatabaseError),
+}
+
+impl From<ClientBuildError> for NotReady {
+    fn from(error: ClientBuildError) -> Self {
+        Self::Store(Box::new(error))
+    }
+}
+
+impl From<HttpError> for NotReady {
+    fn from(error: HttpError) -> Self {
+        Self::Unreached(Box::new(error))
+    }
+}
+
+impl From<matrix_sdk::Error> for NotReady {
+    fn from(error: matrix_sdk::Error) -> Self {
+        Self::Account(Box::new(error))
+    }
 }
 
 /// A client on the folder's stores, nobody logged in yet. What fails is said at once and tried again

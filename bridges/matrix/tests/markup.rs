@@ -17,7 +17,7 @@ use vigie_matrix::{
 };
 
 fn taken() -> Limits {
-    let pace = Pace { events_a_minute: NonZeroUsize::new(12).unwrap() };
+    let pace = Pace { events_a_minute: NonZeroUsize::MIN };
     limits(Room::Direct, pace, None)
 }
 

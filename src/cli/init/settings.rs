@@ -90,7 +90,8 @@ impl Change {
 }
 
 fn pairs(keys: &[(&str, Value)]) -> String {
-    keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect()
+    let lines: Vec<_> = keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    lines.concat()
 }
 
 fn changed(text: &str, change: &Change) -> Result<String, String> {

@@ -41,17 +41,11 @@ pub(super) async fn run(user: Option<String>, desk: &Desk) -> Result<(), Failure
         None => begin(user, desk).await?,
     };
     let id = taken.id.clone();
-    match or_interrupt(carry(taken, desk)).await {
-        Some(ended) => ended,
-        None => {
-            let cancelled = step(&id, "cancel", desk).await;
-            let words = "cancelled; nothing was verified";
-            cancelled.map_or_else(
-                |error| Err(error.into()),
-                |_| Err(Failure::refused("cancelled", words)),
-            )
-        }
+    if let Some(ended) = or_interrupt(carry(taken, desk)).await {
+        return ended;
     }
+    step(&id, "cancel", desk).await?;
+    Err(Failure::refused("cancelled", "cancelled; nothing was verified"))
 }
 
 fn is_open(each: &VerificationShape) -> bool {

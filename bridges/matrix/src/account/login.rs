@@ -66,14 +66,20 @@ pub enum LoginFailed {
     #[error(transparent)]
     Ask(#[from] AskError),
     #[error(transparent)]
-    NotReady(#[from] NotReady),
+    NotReady(Box<NotReady>),
     #[error("the login failed: {0}")]
     Failed(Box<Error>),
 }
 
+impl From<NotReady> for LoginFailed {
+    fn from(error: NotReady) -> Self {
+        Self::NotReady(Box::new(error))
+    }
+}
+
 impl From<FolderError> for LoginFailed {
     fn from(error: FolderError) -> Self {
-        Self::NotReady(error.into())
+        Self::NotReady(Box::new(error.into()))
     }
 }
 

@@ -303,10 +303,10 @@ fn published(answer: &Value, user: &UserId, device: &str) -> Published {
     let key = found["keys"][format!("ed25519:{device}")].as_str();
     let signatures: BTreeMap<String, Value> =
         Deserialize::deserialize(&found["signatures"][user.as_str()]).unwrap_or_default();
-    let signed = signer.is_some_and(|signer| signatures.contains_key(signer));
+    let is_signed = signer.is_some_and(|signer| signatures.contains_key(signer));
     Published {
         identity: signer.is_some(),
-        device: key.map(|key| PublishedDevice { key: key.into(), signed }),
+        device: key.map(|key| PublishedDevice { key: key.into(), signed: is_signed }),
     }
 }
 

@@ -74,11 +74,17 @@ pub enum SecureFailed {
     #[error(transparent)]
     Ask(#[from] AskError),
     #[error(transparent)]
-    NotReady(#[from] NotReady),
+    NotReady(Box<NotReady>),
     #[error("the homeserver refused: {0}")]
     Failed(Box<Error>),
     #[error("the account's secrets cannot be used: {0}")]
     Secrets(Box<SecretStorageError>),
+}
+
+impl From<NotReady> for SecureFailed {
+    fn from(error: NotReady) -> Self {
+        Self::NotReady(Box::new(error))
+    }
 }
 
 impl From<Error> for SecureFailed {
@@ -95,7 +101,7 @@ impl From<HttpError> for SecureFailed {
 
 impl From<FolderError> for SecureFailed {
     fn from(error: FolderError) -> Self {
-        Self::NotReady(error.into())
+        Self::NotReady(Box::new(error.into()))
     }
 }
 

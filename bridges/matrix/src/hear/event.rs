@@ -11,7 +11,8 @@ use crate::markup::incoming::text;
 pub(super) struct Event {
     #[serde(rename = "type")]
     pub(super) kind: String,
-    pub(super) event_id: String,
+    #[serde(rename = "event_id")]
+    pub(super) id: String,
     pub(super) sender: String,
     #[serde(default)]
     pub(super) origin_server_ts: i64,

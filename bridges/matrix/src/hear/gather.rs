@@ -68,23 +68,23 @@ pub(super) fn came(of: Of<'_>, timeline: &TimelineEvent) -> Option<Came> {
         let invited = match text(&event.content, "membership") {
             Some("invite") => true,
             Some("join") => false,
-            Some(_) | None => return Some(Came::Other { event: event.event_id }),
+            Some(_) | None => return Some(Came::Other { event: event.id }),
         };
-        let (event, sent) = (event.event_id, event.origin_server_ts);
+        let (event, sent) = (event.id, event.origin_server_ts);
         return Some(Came::Entry { event, sent, invited });
     }
     if event.sender == of.me {
         let transaction = event.transaction().map(ToOwned::to_owned);
-        return Some(Came::Echo { transaction, event: event.event_id });
+        return Some(Came::Echo { transaction, event: event.id });
     }
     if event.state_key.is_some() || !is_for_us(&event.kind) {
-        return Some(Came::Other { event: event.event_id });
+        return Some(Came::Other { event: event.id });
     }
     let opened = opened(&timeline.kind, &event, of.encrypted);
     Some(Came::Told(Incoming {
         room: of.room.to_owned(),
         thread: event.relation().thread,
-        event: event.event_id,
+        event: event.id,
         sender: event.sender,
         sent: event.origin_server_ts,
         json: json.to_owned(),

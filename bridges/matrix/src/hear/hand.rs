@@ -178,8 +178,7 @@ impl Hearing<'_> {
         if let Some(spot) = self.spot(row).await
             && self.admits(&spot.from).await
         {
-            let hindrance = row.opened.hindrance.unwrap_or(Hindrance::NoKey);
-            self.not_read(row, &spot, hindrance.last_words().into()).await;
+            self.not_read(row, &spot, Hindrance::LAST_WORDS.into()).await;
         }
         self.written(move |db| heard::said_sealed(db, id)).await;
     }

@@ -56,7 +56,7 @@ impl Ways {
         for room in &invited {
             Box::pin(self.invited(hearing, room)).await;
         }
-        for known in hearing.written(|db| rooms::all(db)).await {
+        for known in hearing.written(rooms::all).await {
             if known.kind == Kind::Chat && known.standing != Standing::Moved {
                 Box::pin(self.chat(hearing, &known)).await;
             }

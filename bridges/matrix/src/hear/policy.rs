@@ -102,9 +102,7 @@ impl Hindrance {
     }
 
     /// Said when minutes later it still is not open.
-    pub(super) fn last_words(self) -> &'static str {
-        "Vigie still cannot read that message: its key did not come. Open the app that you wrote it with and leave it open for a moment; if your app shows this session or Vigie as not verified, verify it there (Settings, Sessions or Encryption); or just send the message again"
-    }
+    pub(super) const LAST_WORDS: &'static str = "Vigie still cannot read that message: its key did not come. Open the app that you wrote it with and leave it open for a moment; if your app shows this session or Vigie as not verified, verify it there (Settings, Sessions or Encryption); or just send the message again";
 }
 
 #[cfg(test)]

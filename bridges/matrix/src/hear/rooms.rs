@@ -46,11 +46,10 @@ pub(super) fn sort(client: &Client, layout: Layout, chat: &RoomId) -> Room {
 pub(super) async fn is_encrypted(room: &MatrixRoom) -> Result<bool, Missed> {
     match room.encryption_state() {
         EncryptionState::Encrypted => Ok(true),
-        EncryptionState::NotEncrypted => Ok(false),
         EncryptionState::Unknown if room.state() == RoomState::Joined => {
             Ok(Box::pin(room.latest_encryption_state()).await?.is_encrypted())
         }
-        EncryptionState::Unknown => Ok(false),
+        EncryptionState::NotEncrypted | EncryptionState::Unknown => Ok(false),
     }
 }
 
@@ -85,7 +84,7 @@ pub(super) async fn keep_up(hearing: Hearing<'_>) {
 async fn introduce(hearing: Hearing<'_>) {
     let mut met = HashSet::new();
     loop {
-        for room in hearing.written(|db| rooms::all(db)).await {
+        for room in hearing.written(rooms::all).await {
             // One that replaces another is introduced with that one.
             let id = room.room;
             if let Some(known) = hearing.written(move |db| rooms::one(db, &id)).await {

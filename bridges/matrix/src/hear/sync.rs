@@ -165,7 +165,7 @@ async fn ask(hearing: Hearing<'_>, wait: Duration, from: Position) -> Result<Syn
 fn filter() -> sync_events::v3::Filter {
     let lazy_load_options = LazyLoadOptions::Enabled { include_redundant_members: false };
     let timeline = assign!(RoomEventFilter::default(), {
-        limit: Some(PAGE.into()), lazy_load_options: lazy_load_options.clone()
+        limit: Some(PAGE.into()), lazy_load_options: lazy_load_options
     });
     let state = assign!(RoomEventFilter::default(), { lazy_load_options });
     let room = assign!(RoomFilter::default(), {

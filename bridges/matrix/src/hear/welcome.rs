@@ -76,7 +76,7 @@ async fn one(hearing: Hearing<'_>, user: &OwnedUserId) -> Result<Option<Duration
 
 /// A room that the person is in with us, or asked to be.
 async fn shared(hearing: Hearing<'_>, user: &UserId) -> Result<Option<OwnedRoomId>, Missed> {
-    for known in hearing.written(|db| rooms::all(db)).await {
+    for known in hearing.written(rooms::all).await {
         if known.kind != Kind::Chat || known.standing != Standing::Open {
             continue;
         }

@@ -4,7 +4,7 @@
 
 /// What a person would read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
+pub(crate) struct Page {
     pub text: String,
     /// The contents of code blocks, with what their class says.
     pub blocks: Vec<(Option<String>, String)>,
@@ -22,7 +22,7 @@ struct Open {
     from: usize,
 }
 
-pub fn read(html: &str) -> Result<Page, String> {
+pub(crate) fn read(html: &str) -> Result<Page, String> {
     let mut page = Page::default();
     let mut open: Vec<Open> = Vec::new();
     let mut rest = html;
@@ -99,7 +99,7 @@ fn ended(last: &Open, page: &mut Page, open: &[Open]) -> Result<(), String> {
             page.blocks.push((last.attribute.clone(), shown));
         }
         "a" => page.links.push((shown, last.attribute.clone().unwrap_or_default())),
-        "pre" if !page.blocks.last().is_some_and(|(_, code)| *code == shown) => {
+        "pre" if page.blocks.last().is_none_or(|(_, code)| *code != shown) => {
             return Err("a <pre> with more than one <code>".into());
         }
         _ => {}

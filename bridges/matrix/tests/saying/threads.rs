@@ -30,23 +30,23 @@ async fn a_thread_begins_with_what_it_is_about() {
         let key = desk.key();
         let working = state(SessionLook::Working);
         let said = desk.bridge.say(&place, &working, key).await.unwrap();
-        let root = said.thread.unwrap();
+        let first = said.thread.unwrap();
         let again = desk.bridge.say(&place, &working, key).await.unwrap();
-        assert_eq!((again.thread.as_ref(), again.calls), (Some(&root), 0));
+        assert_eq!((again.thread.as_ref(), again.calls), (Some(&first), 0));
         desk.ada.wait_message(room, "PD-285 night trains\nWorking, since").await;
 
-        let inside = thread(&place, &root);
+        let inside = thread(&place, &first);
         desk.post(&inside, posts::text("Done.")).await;
-        let shown = desk.ada.wait_in_thread(room, root.as_str(), "Done.").await;
+        let shown = desk.ada.wait_in_thread(room, first.as_str(), "Done.").await;
         assert_eq!((shown.body.as_str(), shown.reply_to), ("Done.", None));
 
         let ended = state(SessionLook::Ended);
         assert_eq!(desk.say(&inside, &ended).await.unwrap().calls, 1);
-        desk.ada.wait_edit(room, root.as_str(), "Ended, since").await;
+        desk.ada.wait_edit(room, first.as_str(), "Ended, since").await;
         assert_eq!(desk.say(&inside, &ended).await.unwrap().calls, 0);
 
-        desk.ada.redact(room, root.as_str()).await;
-        desk.ada.wait_redaction(room, root.as_str()).await;
+        desk.ada.redact(room, first.as_str()).await;
+        desk.ada.wait_redaction(room, first.as_str()).await;
         let gone = Say::Post { post: posts::text("Still there?"), reply_to: None };
         assert_eq!(desk.say(&inside, &gone).await, Err(SayError::NoThread));
     })

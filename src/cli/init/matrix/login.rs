@@ -56,7 +56,7 @@ fn already(args: &InitMatrix, session: Session) -> Result<Known, Failure> {
     }
     let password = match &args.password_file {
         Some(file) => Some(from_file(file, "password")?),
-        None if args.reset_identity => Some(password(&session.user.to_string())?),
+        None if args.reset_identity => Some(password(session.user.as_str())?),
         None => None,
     };
     Ok(Known { session, password, before: Before::Same, aside: None })
@@ -83,16 +83,13 @@ async fn fresh(
         held,
         desk,
     };
-    let (done, password) = match &args.token_file {
-        Some(file) => {
-            let token = from_file(file, "token")?;
-            let done = Box::pin(by.log_in(Way::Token(&token))).await;
-            (done.map_err(|error| refused(&error))?, None)
-        }
-        None => {
-            let (done, password) = Box::pin(by.with_password(args)).await?;
-            (done, Some(password))
-        }
+    let (done, password) = if let Some(file) = &args.token_file {
+        let token = from_file(file, "token")?;
+        let done = Box::pin(by.log_in(Way::Token(&token))).await;
+        (done.map_err(|error| refused(&error))?, None)
+    } else {
+        let (done, password) = Box::pin(by.with_password(args)).await?;
+        (done, Some(password))
     };
     let LoggedIn { session, aside } = done;
     Ok(Known { session, password, before: old.map_or(Before::Nothing, Before::Lost), aside })

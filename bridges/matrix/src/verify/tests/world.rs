@@ -37,7 +37,7 @@ use crate::{
 };
 
 /// For what a person waits for; the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Between two looks.
 const LOOK: Duration = Duration::from_millis(50);
@@ -164,7 +164,9 @@ impl Bot {
         };
         match tokio::time::timeout(PATIENCE, found).await {
             Ok(found) => found,
-            Err(_) => panic!("it does not come: {:#?}", self.all()),
+            Err(tokio::time::error::Elapsed { .. }) => {
+                panic!("it does not come: {:#?}", self.all())
+            }
         }
     }
 }
