@@ -3,10 +3,10 @@ use matrix_sdk::Client;
 use std::{
     num::NonZeroUsize,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
     time::Duration,
 };
-use tokio::sync::OnceCell;
+use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
 use vigie_bridge_kit::database::OpenError;
 use vigie_core::{
@@ -22,7 +22,7 @@ use crate::{
     NAME,
     account::{Folder, FolderError, Held, Session},
     connect::{self, NotReady},
-    hear, say,
+    halves, hear, say,
     store::Store,
     verify::Verifying,
 };
@@ -127,12 +127,17 @@ pub struct MatrixBridge {
     pub(crate) quick_reactions: bool,
     pub(crate) parts: usize,
     pub(crate) store: Store,
-    client: OnceCell<Client>,
+    /// The account's one client, made by whoever asks first.
+    client: tokio::sync::Mutex<Option<Client>>,
+    /// Read by whoever says something, so that no client is left in the middle of that.
+    saying_now: RwLock<()>,
     pub(crate) verifying: Verifying,
     pub(crate) saying: say::Saying,
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
+    /// How many syncs in a row were cut off while matrix-sdk may have been reading them.
+    pub(crate) cut_off: AtomicU32,
     /// The stores bear one process.
     _held: Held,
 }
@@ -162,23 +167,40 @@ impl MatrixBridge {
             polls: options.polls,
             quick_reactions: options.quick_reactions,
             parts: options.parts.unwrap_or(PARTS),
-            client: OnceCell::new(),
+            client: tokio::sync::Mutex::default(),
+            saying_now: RwLock::default(),
             saying: say::Saying::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
+            cut_off: AtomicU32::default(),
             _held: held,
         }))
     }
 
-    /// The account's client, made by whoever asks first.
-    pub(crate) async fn client(&self) -> Result<&Client, NotReady> {
-        let connect = async || {
-            let cursor = self.store.cursor(&self.session.user).await?;
-            let client = connect::connect(&self.folder, &self.session, self.policy, cursor).await?;
-            self.verifying.attach(&client);
-            Ok(client)
-        };
-        self.client.get_or_try_init(connect).await
+    /// The account's client.
+    pub(crate) async fn client(&self) -> Result<Client, NotReady> {
+        let mut made = self.client.lock().await;
+        if let Some(client) = &*made {
+            return Ok(client.clone());
+        }
+        let client = Box::pin(self.connected()).await?;
+        Ok(made.insert(client).clone())
+    }
+
+    async fn connected(&self) -> Result<Client, NotReady> {
+        let cursor = self.store.cursor(&self.session.user).await?;
+        let client = connect::build(&self.folder, &self.session, self.policy).await?;
+        let file = self.folder.crypto_file();
+        self.store.run(move |_| halves::forget(&file)).await.map_err(NotReady::Halves)?;
+        connect::connect(&client, &self.folder, &self.session, cursor).await?;
+        self.verifying.attach(&client);
+        Ok(client)
+    }
+
+    /// Takes the next client from disk: what this one has in memory may be further than its store.
+    pub(crate) async fn leave_client(&self) {
+        let _nobody_speaks = self.saying_now.write().await;
+        *self.client.lock().await = None;
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -231,6 +253,7 @@ impl Bridge for MatrixBridge {
     }
 
     async fn say(&self, place: &Place, say: &Say, key: DeliveryId) -> Result<Said, SayError> {
+        let _same_client = self.saying_now.read().await;
         say::say(self, place, say, key).await
     }
 

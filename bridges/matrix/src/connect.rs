@@ -30,6 +30,8 @@ pub enum NotReady {
     Unreached(Box<HttpError>),
     #[error("the account cannot be used: {0}")]
     Account(Box<matrix_sdk::Error>),
+    #[error("the encrypted store cannot be looked through ({0}); look at the disk it is on")]
+    Halves(#[source] vigie_bridge_kit::database::DatabaseError),
     #[error("the bridge's file cannot be read: {0}")]
     Database(#[from] vigie_bridge_kit::database::DatabaseError),
 }
@@ -56,9 +58,10 @@ impl From<matrix_sdk::Error> for NotReady {
 /// by whoever asked: nothing waits inside of it.
 pub(crate) async fn build(
     folder: &Folder,
-    homeserver: &str,
+    session: &Session,
     policy: Policy,
 ) -> Result<Client, NotReady> {
+    folder.goes_with(session)?;
     let strategy = match policy.unsigned_devices {
         Rule::Refuse => CollectStrategy::IdentityBasedStrategy,
         Rule::Accept => CollectStrategy::AllDevices,
@@ -67,7 +70,7 @@ pub(crate) async fn build(
         Rule::Refuse => TrustRequirement::CrossSigned,
         Rule::Accept => TrustRequirement::Untrusted,
     };
-    let builder = builder(folder, homeserver)?
+    let builder = builder(folder, &session.homeserver)?
         .with_encryption_settings(EncryptionSettings {
             auto_enable_cross_signing: true,
             auto_enable_backups: true,
@@ -96,16 +99,14 @@ fn builder(folder: &Folder, homeserver: &str) -> Result<ClientBuilder, NotReady>
         .request_config(RequestConfig::new().disable_retry().timeout(ANSWER)))
 }
 
-/// The account's client, which hears on from `cursor`: what matrix-sdk counts itself is set back, since
-/// it counts before anybody has written down what came.
+/// Makes the client the account's, to hear on from `cursor`: what matrix-sdk counts itself is set back,
+/// since it counts before anybody has written down what came.
 pub(crate) async fn connect(
+    client: &Client,
     folder: &Folder,
     session: &Session,
-    policy: Policy,
     cursor: Option<String>,
-) -> Result<Client, NotReady> {
-    folder.goes_with(session)?;
-    let client = build(folder, &session.homeserver, policy).await?;
+) -> Result<(), NotReady> {
     let store = client.state_store();
     match cursor {
         Some(cursor) => {
@@ -115,8 +116,7 @@ pub(crate) async fn connect(
         None => store.remove_kv_data(StateStoreDataKey::SyncToken).await,
     }
     .map_err(matrix_sdk::Error::from)?;
-    restore(&client, folder, session).await?;
-    Ok(client)
+    restore(client, folder, session).await
 }
 
 /// Makes the client the account's, if the store is the one of that login.

@@ -5,6 +5,7 @@
 pub mod account;
 mod bridge;
 mod connect;
+mod halves;
 mod hear;
 pub mod markup;
 mod say;

@@ -153,9 +153,14 @@ impl Folder {
         bytes.try_into().map_err(|_| FolderError::BadKey { file, bytes: count })
     }
 
+    /// matrix-sdk's file with the device's private keys.
+    pub(crate) fn crypto_file(&self) -> PathBuf {
+        self.crypto().join(CRYPTO_FILE)
+    }
+
     /// Whether the store with the device's private keys is there.
     pub(crate) fn has_store(&self) -> bool {
-        self.crypto().join(CRYPTO_FILE).exists()
+        self.crypto_file().exists()
     }
 
     /// The session, if its store and the store's key are there too. Makes nothing.

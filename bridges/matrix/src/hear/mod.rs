@@ -25,7 +25,7 @@ use std::{
     fmt::Display,
     mem,
     panic::AssertUnwindSafe,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, PoisonError, atomic::Ordering},
     time::Duration,
 };
 use tokio::sync::{Notify, Semaphore};
@@ -57,6 +57,8 @@ struct Wake {
     rooms: Notify,
     ways: Notify,
     sealed: Notify,
+    /// Whoever hears goes on with another client.
+    client: Notify,
     /// Rows that were sealed and are something else now.
     changed: Mutex<Vec<i64>>,
     /// What is wrong with the account, whether syncs come back or not.
@@ -150,20 +152,36 @@ pub(crate) async fn hear(
 }
 
 async fn everything(bridge: &MatrixBridge, inbox: &dyn Inbox) {
+    vigie_bridge_kit::fetch::sweep(&bridge.files).await;
+    loop {
+        if bridge.cut_off.load(Ordering::SeqCst) > 0 {
+            bridge.leave_client().await;
+        }
+        let client = connected(bridge).await;
+        with(bridge, inbox, &client).await;
+    }
+}
+
+/// Hears with that client for as long as it is good.
+async fn with(bridge: &MatrixBridge, inbox: &dyn Inbox, client: &Client) {
     let (wake, downloads) = (Wake::default(), Semaphore::new(DOWNLOADS));
     let handing = Handing { inbox, bridge: NAME };
-    let client = connected(bridge).await;
     let hearing = Hearing { bridge, client, handing, wake: &wake, downloads: &downloads };
-    vigie_bridge_kit::fetch::sweep(&bridge.files).await;
-    tokio::join!(
-        unbroken("sync", || sync::sync(hearing)),
-        unbroken("desk", || desk::Desk::new(hearing).run()),
-        unbroken("rooms", || rooms::keep_up(hearing)),
-        unbroken("late keys", || sealed::open_late(hearing)),
-        unbroken("account", || watch::watch(hearing)),
-        unbroken("typing", || typing::keep(bridge)),
-        prune(hearing),
-    );
+    let parts = async {
+        tokio::join!(
+            unbroken("sync", || sync::sync(hearing)),
+            unbroken("desk", || desk::Desk::new(hearing).run()),
+            unbroken("rooms", || rooms::keep_up(hearing)),
+            unbroken("late keys", || sealed::open_late(hearing)),
+            unbroken("account", || watch::watch(hearing)),
+            unbroken("typing", || typing::keep(bridge)),
+            prune(hearing),
+        )
+    };
+    tokio::select! {
+        _ = parts => {} // they have no end
+        () = wake.client.notified() => {}
+    }
 }
 
 /// Begins anew after a mistake of ours that ends in a panic: all of them go on from what is on disk.
@@ -177,7 +195,7 @@ async fn unbroken<F: Future<Output = ()>>(part: &str, run: impl Fn() -> F) {
 }
 
 /// The client, as soon as there can be one.
-async fn connected(bridge: &MatrixBridge) -> &Client {
+async fn connected(bridge: &MatrixBridge) -> Client {
     let mut failures = 0_u32;
     loop {
         match Box::pin(bridge.client()).await {

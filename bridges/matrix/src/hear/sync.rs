@@ -17,7 +17,7 @@ use matrix_sdk::{
     store::StateStoreDataKey,
     sync::{SyncResponse, Timeline},
 };
-use std::{panic::AssertUnwindSafe, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::atomic::Ordering, time::Duration};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 use vigie_bridge_kit::{clock::after_sleep, database::DatabaseError, pause};
@@ -66,6 +66,16 @@ pub(super) enum Missed {
     Panicked,
 }
 
+impl Missed {
+    /// matrix-sdk may have begun to read an answer, and not come to its end.
+    fn may_be_half_read(&self) -> bool {
+        match self {
+            Self::Sdk(matrix_sdk::Error::Http(_)) | Self::Store(_) => false,
+            Self::Sdk(_) | Self::Late(_) | Self::Slept | Self::Panicked => true,
+        }
+    }
+}
+
 impl From<matrix_sdk::StoreError> for Missed {
     fn from(error: matrix_sdk::StoreError) -> Self {
         Self::Sdk(error.into())
@@ -81,7 +91,8 @@ struct Syncer {
     wait: Duration,
 }
 
-/// Syncs for ever, or until the homeserver knows us no more: then nothing helps but a person.
+/// Syncs for ever, or until the homeserver knows us no more: then nothing helps but a person. After a
+/// sync that was cut off it is another client's turn.
 pub(super) async fn sync(hearing: Hearing<'_>) {
     let mut syncer = Syncer::default();
     loop {
@@ -102,10 +113,16 @@ pub(super) async fn sync(hearing: Hearing<'_>) {
         if trouble::is_final(&missed) {
             return;
         }
-        let rest = trouble::rest(&missed).unwrap_or_else(|| pause::after(syncer.failures));
+        let cut_off = hearing.bridge.cut_off.load(Ordering::SeqCst);
+        let failures = syncer.failures.max(cut_off.saturating_sub(1));
+        let rest = trouble::rest(&missed).unwrap_or_else(|| pause::after(failures));
         syncer.failures = syncer.failures.saturating_add(1);
         syncer.wait = Duration::ZERO;
         tokio::time::sleep(rest).await;
+        if cut_off > 0 {
+            hearing.wake.client.notify_one();
+            return;
+        }
     }
 }
 
@@ -116,7 +133,12 @@ impl Syncer {
         let cursor = bridge.store.cursor(&bridge.session.user).await?;
         // What matrix-sdk counts itself is further when an answer was lost between it and our disk.
         let from = Position { first: cursor.is_none(), lost: position(client).await? != cursor };
-        let response = ask(hearing, self.wait, from).await?;
+        bridge.cut_off.fetch_add(1, Ordering::SeqCst);
+        let answer = ask(hearing, self.wait, from).await;
+        if !matches!(&answer, Err(missed) if missed.may_be_half_read()) {
+            bridge.cut_off.store(0, Ordering::SeqCst);
+        }
+        let response = answer?;
         let brought = cursor.as_ref() != Some(&response.next_batch);
         keep(hearing, response, from).await?;
         bridge.heard_all();

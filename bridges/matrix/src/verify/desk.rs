@@ -61,7 +61,7 @@ impl MatrixBridge {
     pub(super) async fn ready(&self) -> Result<Client, NotDone> {
         let client = tokio::time::timeout(PATIENCE, Box::pin(self.client())).await;
         match client {
-            Ok(Ok(client)) => Ok(client.clone()),
+            Ok(Ok(client)) => Ok(client),
             Ok(Err(error)) => Err(NotDone::NotReady { why: error.to_string() }),
             Err(_) => Err(NotDone::NotReady { why: "the homeserver does not answer".into() }),
         }
