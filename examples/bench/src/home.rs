@@ -53,6 +53,11 @@ impl Home {
         self.folder.join("data")
     }
 
+    /// The configuration's file.
+    pub(crate) fn settings(&self) -> PathBuf {
+        self.folder.join("config.toml")
+    }
+
     pub(crate) fn project(&self) -> PathBuf {
         self.folder.join("quay")
     }
@@ -72,7 +77,7 @@ impl Home {
             .args(["up", "--foreground", "--no-link", "--home"])
             .arg(self.data())
             .arg("--config")
-            .arg(self.folder.join("config.toml"))
+            .arg(self.settings())
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -133,9 +138,9 @@ impl Home {
         let inside = |folder: PathBuf| {
             fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
         };
-        // Beside the runs a session keeps files of its agent's.
+        // Beside the runs a session keeps files and folders of its agent's.
         let all = inside(self.data().join("sessions")).flat_map(inside);
-        all.filter(|run| run.is_dir()).collect()
+        all.filter(|run| client::spec(run).is_ok()).collect()
     }
 
     /// Ends the daemon and every session.

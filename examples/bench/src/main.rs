@@ -13,6 +13,7 @@ mod flood;
 mod formatter;
 mod home;
 mod latency;
+mod matrix;
 mod page;
 mod runs;
 mod start;
@@ -34,6 +35,7 @@ vigie-bench [--json] [--folder FOLDER] [--seeds N] [PART...]
         workflows, which is check, steps, long, sleeping: three minutes
         agents, which is calls, letters, delivery, inbox, connected: two minutes
         telegram, which is answer, talk, questions, turn, idle, faults, forum: a quarter of an hour
+        matrix, which is matrix-in, matrix-out, matrix-rooms: three minutes
         kills: N times a minute and a half
   FOLDER: where the throw-away data goes, on the disk that is to be measured
 ";
@@ -105,6 +107,9 @@ fn measure(words: &[&str]) -> Result<()> {
                 part if runs::PARTS.contains(&part) => {
                     runs::measure(part, folder.path(), &vigie).await
                 }
+                part if matrix::PARTS.contains(&part) => {
+                    matrix::measure(part, folder.path(), (&ours, &vigie)).await
+                }
                 part => telegram::measure(part, folder.path(), (&ours, &vigie), asked.seeds).await,
             }
         });
@@ -134,6 +139,7 @@ fn read(words: &[&str]) -> Result<Asked> {
             "workflows" => asked.parts.extend(runs::PARTS.map(String::from)),
             "agents" => asked.parts.extend(agents::PARTS.map(String::from)),
             "telegram" => asked.parts.extend(telegram::PARTS.map(String::from)),
+            "matrix" => asked.parts.extend(matrix::PARTS.map(String::from)),
             part if is_part(part) => asked.parts.push(part.into()),
             other => bail!("`{other}` is not known\n{HELP}"),
         }
@@ -145,7 +151,7 @@ fn read(words: &[&str]) -> Result<Asked> {
 }
 
 fn is_part(word: &str) -> bool {
-    let all = [&PARTS[..], &agents::PARTS, &runs::PARTS, &telegram::PARTS].concat();
+    let all = [&PARTS[..], &agents::PARTS, &matrix::PARTS, &runs::PARTS, &telegram::PARTS].concat();
     all.contains(&word) || word == telegram::KILLS
 }
 

@@ -54,6 +54,32 @@ pub(crate) fn p50_p99(samples: &mut [f64]) -> (f64, f64) {
     (percentile(samples, 50), percentile(samples, 99))
 }
 
+/// Two rows: the middle one, and the one that one in twenty passes.
+pub(crate) fn p50_p95(what: &str, samples: &mut [f64], at_most: [f64; 2]) -> [Figure; 2] {
+    let n = samples.len();
+    [(50, at_most[0]), (95, at_most[1])].map(|(hundredth, limit)| {
+        let value = percentile(samples, hundredth);
+        Figure::new(format!("{what}, p{hundredth} of {n}"), value, "ms").at_most(limit)
+    })
+}
+
+/// The same beside a plainer way, with the ratio that is aimed at, if one is.
+pub(crate) fn p50_p95_against(
+    what: &str,
+    samples: &mut [f64],
+    plainer: &str,
+    plain: &mut [f64],
+    ratio: Option<f64>,
+) -> [Figure; 2] {
+    let n = samples.len();
+    [50, 95].map(|hundredth| {
+        let value = percentile(samples, hundredth);
+        let figure = Figure::new(format!("{what}, p{hundredth} of {n}"), value, "ms")
+            .against(plainer, percentile(plain, hundredth));
+        Figure { at_most: ratio, ..figure }
+    })
+}
+
 pub(crate) fn median(samples: &mut [f64]) -> f64 {
     percentile(samples, 50)
 }

@@ -24,7 +24,7 @@ use telegram_emulator::{ADA, ChatId, Emulator, Moment, Shown, World};
 
 use super::{
     home::{DEADLINE, Home},
-    table::{Figure, percentile},
+    table::{Figure, p50_p95, p50_p95_against},
 };
 
 /// So that samples do not fall into step with anybody's timer, in milliseconds.
@@ -128,32 +128,6 @@ fn ms(from: Instant, to: Instant) -> f64 {
     let late = to.saturating_duration_since(from).as_secs_f64();
     let early = from.saturating_duration_since(to).as_secs_f64();
     (late - early) * 1000.
-}
-
-/// Two rows: the middle one, and the one that one in twenty passes.
-fn p50_p95(what: &str, samples: &mut [f64], at_most: [f64; 2]) -> [Figure; 2] {
-    let n = samples.len();
-    [(50, at_most[0]), (95, at_most[1])].map(|(hundredth, limit)| {
-        let value = percentile(samples, hundredth);
-        Figure::new(format!("{what}, p{hundredth} of {n}"), value, "ms").at_most(limit)
-    })
-}
-
-/// The same beside a plainer way, with the ratio that is aimed at, if one is.
-fn p50_p95_against(
-    what: &str,
-    samples: &mut [f64],
-    plainer: &str,
-    plain: &mut [f64],
-    ratio: Option<f64>,
-) -> [Figure; 2] {
-    let n = samples.len();
-    [50, 95].map(|hundredth| {
-        let value = percentile(samples, hundredth);
-        let figure = Figure::new(format!("{what}, p{hundredth} of {n}"), value, "ms")
-            .against(plainer, percentile(plain, hundredth));
-        Figure { at_most: ratio, ..figure }
-    })
 }
 
 /// Whether a call counts for flood control: whatever puts or changes a message, and what a topic
