@@ -5,4 +5,5 @@ mod keys;
 mod messages;
 mod rooms;
 mod support;
+mod taps;
 mod troubles;
