@@ -52,16 +52,36 @@ pub(super) fn words(out: &Out, pairing: &PairingShape) -> String {
 
 fn how(out: &Out, service: &ServiceShape, pairing: &PairingShape) -> Vec<String> {
     let name = service_name(&service.bridge);
+    let words = whereto(&service.bridge);
     let mut lines = vec![match start(service, pairing) {
         Some(link) => format!("{name}: open {link} and tap Start, or send the code there."),
-        None => format!("{name}: send the code to the bot."),
+        None => format!("{name}: {}", words.alone),
     }];
-    lines.push(format!("  In a group that the bot is in: /pair {}", pairing.code));
+    lines.push(format!("  {}: /pair {}", words.together, pairing.code));
     if let Some(trouble) = &service.trouble {
         let words = format!("  It will not be heard yet: {}", plain::line(trouble));
         lines.push(out.ink(Ink::Bad, &words));
     }
     lines
+}
+
+/// Where a code goes, in the words of its service.
+struct Whereto {
+    alone: &'static str,
+    together: &'static str,
+}
+
+fn whereto(bridge: &str) -> Whereto {
+    match bridge {
+        "matrix" => Whereto {
+            alone: "invite Vigie's account to an encrypted room and send the code there.",
+            together: "In a room with others that it is in",
+        },
+        _ => Whereto {
+            alone: "send the code to the bot.",
+            together: "In a group that the bot is in",
+        },
+    }
 }
 
 /// A link that opens the chat and sends the code with one tap.

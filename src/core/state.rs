@@ -344,6 +344,15 @@ pub struct Facts {
     pub unknown: bool,
 }
 
+/// How something new is on its way into a chat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Sending {
+    /// A bridge has it right now.
+    Now,
+    /// It may have arrived, and is said again: before a restart, or when a service did not answer.
+    InDoubt,
+}
+
 /// How many keys of what was heard lately are remembered, to notice a double that arrives before
 /// the first is committed. Far more than one group commit can hold.
 const RECENT_KEYS: usize = 4096;
@@ -756,14 +765,22 @@ impl State {
         }
     }
 
-    /// Whether something new is on its way into that chat right now: what it became is known soon.
-    pub fn is_sending_in(&self, place: &Place) -> bool {
-        self.deliveries.values().any(|d| {
+    /// Something new that is on its way into that chat: what it became is known soon.
+    pub fn sending_in(&self, place: &Place) -> Option<Sending> {
+        let here = |d: &&Delivery| {
             d.to.bridge == place.bridge
                 && d.to.chat == place.chat
                 && matches!(d.what, Outgoing::Post { .. })
-                && matches!(d.state, DeliveryState::InFlight { .. })
-        })
+        };
+        let sending = |d: &Delivery| match &d.state {
+            DeliveryState::InFlight { .. } => Some(Sending::Now),
+            DeliveryState::Due { tries, .. } if tries.doubtful > 0 => Some(Sending::InDoubt),
+            DeliveryState::Due { .. }
+            | DeliveryState::Sent { .. }
+            | DeliveryState::Failed { .. }
+            | DeliveryState::Replaced => None,
+        };
+        self.deliveries.values().filter(here).filter_map(sending).min()
     }
 
     /// The chat a delivery goes to, as far as it is one that hears of sessions.

@@ -2,6 +2,7 @@
 
 mod effects;
 mod handle;
+mod held;
 mod worker;
 
 pub use effects::Hands;

@@ -19,6 +19,7 @@ use vigie_core::{
 use super::{
     AgentCall, Hub, Mail,
     effects::{self, Answer, Effects, Hands},
+    held::Held,
 };
 use crate::{
     clock::Clock,
@@ -66,7 +67,8 @@ pub async fn start(
     let flag = broken.clone();
     tasks.start("effects", move |_| effects::run(to_do, hands, flag));
     let ids = Ids::new(seed, clock.now());
-    let worker = Worker { state, ids, store, clock, rules, batches, broken, health, catalog: None };
+    let (catalog, held) = (None, Held::default());
+    let worker = Worker { state, ids, store, clock, rules, batches, broken, health, catalog, held };
     tasks.start("hub", move |stop| worker.run(mail, stop));
     Ok((hub, healthy))
 }
@@ -83,6 +85,7 @@ struct Worker {
     health: watch::Sender<Option<String>>,
     /// No row holds it, so it is handed over to a state that is read anew.
     catalog: Option<Catalog>,
+    held: Held,
 }
 
 impl Worker {
@@ -158,8 +161,8 @@ impl Worker {
                     Err(_) => return refuse(answer, "the database is slow".into()),
                 };
                 let facts = self.state.completed(facts, &heard);
-                // An answer can be quicker than the news that its question arrived.
-                if facts.unknown && !facts.known && self.state.is_sending_in(&heard.place) {
+                let sending = self.state.sending_in(&heard.place);
+                if self.held.waits(sending, &heard, &facts, self.clock.now()) {
                     return refuse(answer, "what it is about is still on its way".into());
                 }
                 self.take(Event::Heard { heard, facts }, Waiting::Heard(answer)).await;

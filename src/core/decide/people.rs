@@ -370,15 +370,15 @@ impl Work<'_> {
                 role_words(role)
             ),
             Room::DirectThreads => format!(
-                "You are {name} here, {}. Each session gets a topic: what you write there goes to it. /new NAME TEXT starts one, /help tells the rest.",
+                "You are {name} here, {}. Each session gets a thread: what you write there goes to it. /new NAME TEXT starts one, /help tells the rest.",
                 role_words(role)
             ),
             Room::Group => format!(
-                "This group is connected. It has no topics, so each message names its session; write [NAME] text to one. You are {name} here, {}.",
+                "This group is connected. It has no threads, so each message names its session; write [NAME] text to one. You are {name} here, {}.",
                 role_words(role)
             ),
             Room::Forum => format!(
-                "This group is connected: each session gets a topic, and what you write there goes to it. You are {name} here, {}.",
+                "This group is connected: each session gets a thread, and what you write there goes to it. You are {name} here, {}.",
                 role_words(role)
             ),
         };

@@ -1,5 +1,6 @@
 //! The worker between what is written down and the daemon: whose turn it is, what runs beside what.
 
+use chrono::TimeDelta;
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use std::{
     collections::{BTreeMap, HashSet},
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::store::{
     heard::{self, Found, Keep, Waiting},
-    rooms,
+    rooms, said,
 };
 
 /// Rows in memory at a time; the rest waits on disk.
@@ -35,11 +36,16 @@ const LANES: usize = 32;
 /// Whatever happens, the desk looks again after this long.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
+/// How long what answers a message of ours waits until it is known what that became: after a crash it
+/// is said again within seconds, and then known.
+const UNTIL_IT_IS_KNOWN: TimeDelta = TimeDelta::minutes(1);
+
 /// Whose turn is apart from others' turns.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
     /// What they tap and take back: it waits for no words.
     Taps {
+        room: String,
         from: String,
     },
     Talk {
@@ -89,7 +95,11 @@ impl<'a> Desk<'a> {
         let mut failures = 0;
         loop {
             let mut wait = LOOK_AGAIN;
-            match self.load().await {
+            let loaded = match self.load().await {
+                Ok(()) => self.release().await,
+                failed => failed,
+            };
+            match loaded {
                 Ok(()) => failures = 0,
                 Err(error) => {
                     warn!(%error, "what Matrix told cannot be read from disk");
@@ -103,6 +113,7 @@ impl<'a> Desk<'a> {
             }
             tokio::select! {
                 () = self.hearing.wake.desk.notified() => {}
+                () = self.hearing.bridge.saying.settled.notified() => {}
                 Some(finished) = self.running.next() => self.finished(&finished),
                 () = tokio::time::sleep(wait) => {}
             }
@@ -125,6 +136,18 @@ impl<'a> Desk<'a> {
                 self.place(row).await?;
             }
             self.read = last;
+        }
+        Ok(())
+    }
+
+    /// What was held and answers something known now need not wait longer.
+    async fn release(&mut self) -> Result<(), DatabaseError> {
+        for lane in self.lanes.values_mut() {
+            if let Some(item) = lane.held()
+                && !is_held(self.hearing, item).await?
+            {
+                lane.release();
+            }
         }
         Ok(())
     }
@@ -174,8 +197,12 @@ impl<'a> Desk<'a> {
             }
             Ok(told) => Work::Told(told),
         };
+        let mut item = Item { row, work, held: None };
+        if is_held(self.hearing, &item).await? {
+            item.held = Some(self.hearing.bridge.now() + UNTIL_IT_IS_KNOWN);
+        }
         self.held += 1;
-        self.lanes.entry(key(&row, &work)).or_default().put(Item { row, work });
+        self.lanes.entry(key(&item.row, &item.work)).or_default().put(item);
         Ok(())
     }
 
@@ -235,6 +262,13 @@ async fn nothing(hearing: Hearing<'_>, row: &Waiting, why: &str) -> Result<(), D
     hearing.bridge.store.run(move |db| heard::done(db, id, Keep::Nothing)).await
 }
 
+/// Whether it answers something of ours of which it is not known yet what it became, or may.
+async fn is_held(hearing: Hearing<'_>, item: &Item) -> Result<bool, DatabaseError> {
+    let Some(on) = item.answers() else { return Ok(false) };
+    let (room, on) = (item.row.room.clone(), on.to_owned());
+    hearing.bridge.store.run(move |db| said::is_unsettled(db, &room, &on)).await
+}
+
 async fn find(
     hearing: Hearing<'_>,
     row: &Waiting,
@@ -251,7 +285,7 @@ fn key(row: &Waiting, work: &Work) -> Key {
         Work::Told(Told::Reacted { .. } | Told::Voted { .. } | Told::Redacted { .. })
     );
     if tap {
-        return Key::Taps { from };
+        return Key::Taps { room: row.room.clone(), from };
     }
     Key::Talk { room: row.room.clone(), thread: row.thread.clone(), from }
 }

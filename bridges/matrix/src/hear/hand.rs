@@ -107,7 +107,7 @@ impl Hearing<'_> {
             return self.done(row, Keep::Nothing).await;
         }
         let message = MessageId::new(on);
-        let what = match self.meaning(&row.room, on, emoji).await {
+        let what = match self.meaning(&row.room, on, emoji, at(row)).await {
             Some(action) => HeardKind::Tap { message, action },
             None => HeardKind::Reaction { message, emoji: emoji.to_owned() },
         };

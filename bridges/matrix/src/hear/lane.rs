@@ -15,6 +15,8 @@ const FOR_A_KEY: TimeDelta = TimeDelta::seconds(10);
 pub(super) struct Item {
     pub(super) row: Waiting,
     pub(super) work: Work,
+    /// It answers something of ours of which it is not known yet what it became; so long it waits.
+    pub(super) held: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -34,7 +36,18 @@ impl Item {
         matches!(&self.work, Work::Told(Told::Said(piece)) if piece.is_command())
     }
 
+    /// The message that it answers.
+    pub(super) fn answers(&self) -> Option<&str> {
+        match &self.work {
+            Work::Told(told) => told.answers(),
+            Work::Unread(_) => None,
+        }
+    }
+
     fn waits_until(&self) -> Option<Timestamp> {
+        if self.held.is_some() {
+            return self.held;
+        }
         let sealed = matches!(self.work, Work::Told(Told::Sealed));
         let hindrance = self.row.opened.hindrance;
         let received = DateTime::from_timestamp_millis(self.row.received)?;
@@ -65,7 +78,7 @@ pub(super) enum Turn {
 #[derive(Debug)]
 pub(super) enum Step {
     Nothing,
-    /// The key of what is in front may come until then.
+    /// What is in front may be understood until then.
     Wait(Timestamp),
     HandIn(Turn, Box<Item>),
 }
@@ -96,14 +109,26 @@ impl Lane {
         self.queue.front().map(|item| item.row.room.as_str())
     }
 
+    /// The next one, while it is held.
+    pub(super) fn held(&self) -> Option<&Item> {
+        self.queue.front().filter(|item| item.held.is_some() && !self.busy)
+    }
+
+    /// What the next one answers is known.
+    pub(super) fn release(&mut self) {
+        if let Some(front) = self.queue.front_mut() {
+            front.held = None;
+        }
+    }
+
     /// What to hand in now.
     pub(super) fn next(&mut self, now: Timestamp) -> Step {
         if self.busy {
-            return if self.fetching { self.overtake() } else { Step::Nothing };
+            return if self.fetching { self.overtake(now) } else { Step::Nothing };
         }
         let Some(front) = self.queue.front() else { return Step::Nothing };
         if let Some(until) = front.waits_until().filter(|until| *until > now) {
-            return match self.overtake() {
+            return match self.overtake(now) {
                 Step::Nothing => Step::Wait(until),
                 step => step,
             };
@@ -113,9 +138,12 @@ impl Lane {
         Step::HandIn(Turn::InOrder, Box::new(item))
     }
 
-    fn overtake(&mut self) -> Step {
+    fn overtake(&mut self, now: Timestamp) -> Step {
         let at = self.queue.iter().position(Item::is_command).filter(|_| !self.overtaking);
-        let Some(item) = at.and_then(|at| self.queue.remove(at)) else { return Step::Nothing };
+        let waits = |at: &usize| self.queue[*at].waits_until().is_some_and(|until| until > now);
+        let Some(item) = at.filter(|at| !waits(at)).and_then(|at| self.queue.remove(at)) else {
+            return Step::Nothing;
+        };
         self.overtaking = true;
         Step::HandIn(Turn::Overtaking, Box::new(item))
     }
@@ -158,7 +186,11 @@ mod tests {
             },
             told: 0,
         };
-        Item { row, work: Work::Told(work) }
+        Item { row, work: Work::Told(work), held: None }
+    }
+
+    fn held(id: i64, work: Told, until: i64) -> Item {
+        Item { held: Some(at(until)), ..item(id, work) }
     }
 
     fn said(text: &str) -> Told {
@@ -210,6 +242,40 @@ mod tests {
         assert_eq!(handed(lane.next(at(1))), (Turn::InOrder, 1));
         lane.finished(Turn::InOrder);
         assert_eq!(handed(lane.next(at(1))), (Turn::InOrder, 2));
+    }
+
+    #[test]
+    fn what_answers_something_unknown_waits_and_keeps_its_place() {
+        let tap = |on: &str| Told::Reacted { on: on.into(), emoji: "👍".into() };
+        let mut lane = Lane::default();
+        lane.put(held(1, tap("$card"), 60));
+        lane.put(item(2, tap("$other")));
+        assert!(matches!(lane.next(at(59)), Step::Wait(until) if until == at(60)));
+        assert_eq!(lane.held().map(|item| item.row.id), Some(1));
+        lane.release();
+        assert!(lane.held().is_none());
+        assert_eq!(handed(lane.next(at(1))), (Turn::InOrder, 1));
+        lane.finished(Turn::InOrder);
+        assert_eq!(handed(lane.next(at(1))), (Turn::InOrder, 2));
+    }
+
+    #[test]
+    fn what_answers_something_unknown_is_handed_in_as_it_is_in_the_end() {
+        let mut lane = Lane::default();
+        lane.put(held(1, said("as you said"), 60));
+        assert_eq!(handed(lane.next(at(60))), (Turn::InOrder, 1));
+    }
+
+    #[test]
+    fn a_command_does_not_wait_for_what_is_held_but_for_what_it_answers_itself() {
+        let mut lane = Lane::default();
+        lane.put(held(1, said("as you said"), 60));
+        lane.put(held(2, said("/stop"), 60));
+        assert!(matches!(lane.next(at(0)), Step::Wait(_)));
+        let mut lane = Lane::default();
+        lane.put(held(1, said("as you said"), 60));
+        lane.put(item(2, said("/stop")));
+        assert_eq!(handed(lane.next(at(0))), (Turn::Overtaking, 2));
     }
 
     #[test]

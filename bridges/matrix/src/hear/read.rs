@@ -40,6 +40,22 @@ pub(super) enum Told {
     Gap,
 }
 
+impl Told {
+    /// The message that it answers: nobody knows what it means before it is known what that is.
+    pub(super) fn answers(&self) -> Option<&str> {
+        match self {
+            Self::Reacted { on, .. } => Some(on),
+            Self::Voted { poll, .. } => Some(poll),
+            Self::Said(piece) => piece.reply_to.as_deref(),
+            Self::Nothing(_)
+            | Self::Edited { .. }
+            | Self::Redacted { .. }
+            | Self::Sealed
+            | Self::Gap => None,
+        }
+    }
+}
+
 /// What somebody wrote.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {

@@ -2,15 +2,21 @@
 
 use matrix_sdk::ruma::{EventId, RoomId, TransactionId};
 use rusqlite::OptionalExtension as _;
-use vigie_core::bridge::Action;
+use vigie_core::{Timestamp, bridge::Action};
 
 use super::Hearing;
 
 impl Hearing<'_> {
-    /// What `emoji` on that message of ours means; `None`: it is an emoji like any.
-    pub(super) async fn meaning(self, room: &str, on: &str, emoji: &str) -> Option<Action> {
+    /// What `emoji`, put then on that message of ours, means; `None`: it is an emoji like any.
+    pub(super) async fn meaning(
+        self,
+        room: &str,
+        on: &str,
+        emoji: &str,
+        put: Timestamp,
+    ) -> Option<Action> {
         let (room, on) = (RoomId::parse(room).ok()?, EventId::parse(on).ok()?);
-        self.on_disk(|| self.bridge.store.legend(&room, &on, emoji)).await
+        self.on_disk(|| self.bridge.store.legend(&room, &on, emoji, put)).await
     }
 
     /// The card that the poll stands beside.

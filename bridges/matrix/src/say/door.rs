@@ -15,6 +15,7 @@ use std::{
 };
 use tracing::error;
 use vigie_core::{
+    Timestamp,
     bridge::{Bridge as _, SayError},
     id::ChatId,
 };
@@ -136,6 +137,14 @@ impl<'a> Door<'a> {
         };
         let raw = found.raw().deserialize_as_unchecked::<Value>().unwrap_or_default();
         Ok(raw["unsigned"].get("redacted_because").is_none())
+    }
+
+    /// When an event of ours was sent, by the clock that reactions on it are dated by. `None`: the
+    /// homeserver does not say.
+    pub(super) async fn sent_at(&self, event: &EventId) -> Option<Timestamp> {
+        let found = self.within(self.room.event(event, None)).await.ok()?;
+        let raw = found.raw().deserialize_as_unchecked::<Value>().ok()?;
+        Timestamp::from_timestamp_millis(raw["origin_server_ts"].as_i64()?)
     }
 
     /// A call with a deadline: beyond it, nobody knows.

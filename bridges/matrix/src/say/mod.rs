@@ -21,6 +21,8 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
+use tokio::sync::Notify;
+use tracing::error;
 use vigie_core::{
     bridge::{Place, Said, Say, SayError},
     id::{DeliveryId, MessageId},
@@ -39,6 +41,8 @@ pub(crate) struct Saying {
     /// How often in a row the homeserver was not reached.
     unreached: AtomicU32,
     typing: Typing,
+    /// What became of something said is known.
+    pub(crate) settled: Notify,
 }
 
 impl Saying {
@@ -53,6 +57,23 @@ impl Saying {
 }
 
 pub(crate) async fn say(
+    bridge: &MatrixBridge,
+    place: &Place,
+    say: &Say,
+    key: DeliveryId,
+) -> Result<Said, SayError> {
+    let said = say_it(bridge, place, say, key).await;
+    if !matches!(said, Err(SayError::InDoubt | SayError::Later { .. })) {
+        // People's taps wait for that, and not for ever: a disk that fails is no reason to fail here.
+        if let Err(error) = bridge.store.settle(key).await {
+            error!(%error, %key, "could not keep that it is known what became of something");
+        }
+    }
+    bridge.saying.settled.notify_one();
+    said
+}
+
+async fn say_it(
     bridge: &MatrixBridge,
     place: &Place,
     say: &Say,

@@ -66,7 +66,7 @@ pub(super) async fn post(
         newest.await.map_err(outcome::unwritten)?;
     }
     if !buttons.is_empty() {
-        calls += quick::offer(door, &event, &buttons).await?;
+        calls += quick::offer(door, &event, &buttons, None).await?;
     }
     if let Body::Card(card) = &post.body {
         calls += quick::open_poll(door, &standing, &event, card, key).await?;
@@ -176,12 +176,36 @@ pub(super) async fn edit(
     let goes_on = matches!(&post.body, Body::Progress(progress) if progress.ended.is_none());
     let calls = called(door, silent).await?;
     let content = content::words(&fit(&sheet, Kind::Edit), calls.as_deref());
-    let mut calls = change(door, message, &content, key, goes_on).await?;
-    calls += quick::offer(door, message, &buttons).await?;
+    let room = door.room.room_id();
+    let mut calls = if matches!(post.body, Body::Card(_)) {
+        change_card(door, message, &content, key).await?
+    } else {
+        change(door, message, &content, key, goes_on).await?
+    };
+    let edited = bridge.store.edited(room, message).await.map_err(outcome::unwritten)?;
+    calls += quick::offer(door, message, &buttons, Some(edited.at)).await?;
     if matches!(&post.body, Body::Card(Card { buttons, .. }) if buttons.is_empty()) {
         calls += quick::end_poll(door, message).await?;
     }
     Ok(Said { message: Some(MessageId::new(message.as_str())), thread: None, calls })
+}
+
+/// The same as [`change`] for what people tap on. Whatever they tap meanwhile waits until it is clear
+/// which version they saw.
+async fn change_card(
+    door: &Door<'_>,
+    message: &EventId,
+    content: &serde_json::Value,
+    key: DeliveryId,
+) -> Result<usize, SayError> {
+    let store = &door.bridge.store;
+    let begun = store.begin_change(key, door.room.room_id(), message, door.bridge.now()).await;
+    let is_first = begun.map_err(outcome::unwritten)?;
+    let changed = change(door, message, content, key, false).await;
+    if is_first && changed.as_ref().is_err_and(|error| *error != SayError::InDoubt) {
+        store.not_changed(key).await.map_err(outcome::unwritten)?;
+    }
+    changed
 }
 
 /// Makes a message of ours show `content` from now on. Returns the calls it took.
@@ -204,8 +228,10 @@ pub(super) async fn change(
         return Err(SayError::NoMessage);
     }
     let change = content::replacement(message, content);
-    door.send(MESSAGE, &change, &format!("vigie.e.{key}.{digest}")).await?;
-    let kept = bridge.store.keep_edit(room, message, digest, bridge.now()).await;
+    let edit = door.send(MESSAGE, &change, &format!("vigie.e.{key}.{digest}")).await?;
+    let at = if goes_on { None } else { door.sent_at(&edit).await };
+    let at = at.unwrap_or_else(|| bridge.now());
+    let kept = bridge.store.keep_edit(room, message, digest, at).await;
     kept.map_err(outcome::unwritten)?;
     Ok(1)
 }

@@ -2,9 +2,11 @@
 //! a poll beside it. The legend must stand before the card counts as said; the rest is as good as
 //! the moment lets it be, since the card says how to answer without it.
 
+use chrono::TimeDelta;
 use matrix_sdk::ruma::EventId;
 use tracing::warn;
 use vigie_core::{
+    Timestamp,
     bridge::{Action, Button, Card, CardKind, CardState, SayError},
     id::DeliveryId,
 };
@@ -25,19 +27,25 @@ const MOST: usize = 6;
 /// Most answers of a poll. Source: MSC3381.
 const ANSWERS: usize = 20;
 
+/// Quicker than this nobody sees that a card has changed and taps on it: a reaction that comes sooner
+/// was meant for what it showed before.
+const REACTION: TimeDelta = TimeDelta::seconds(1);
+
 /// The part of a delivery that is its poll.
 const POLL: usize = 1;
 
-/// From now on reactions on the message mean those buttons; our own reactions are those to tap on.
-/// Returns the calls it took.
+/// Reactions on the message mean those buttons, from `shown` on, since when it shows them; `None`: it
+/// always did. Our own reactions are those to tap on. Returns the calls it took.
 pub(super) async fn offer(
     door: &Door<'_>,
     message: &EventId,
     buttons: &[Button],
+    shown: Option<Timestamp>,
 ) -> Result<usize, SayError> {
     let meanings = layout::meanings(buttons);
     let store = &door.bridge.store;
-    let kept = store.set_legend(door.room.room_id(), message, meanings.clone()).await;
+    let since = shown.map(|shown| shown + REACTION);
+    let kept = store.set_legend(door.room.room_id(), message, meanings.clone(), since).await;
     kept.map_err(outcome::unwritten)?;
     let there = store.quick(door.room.room_id(), message).await.map_err(outcome::unwritten)?;
     let wanted = if door.bridge.quick_reactions { to_tap(&meanings) } else { Vec::new() };

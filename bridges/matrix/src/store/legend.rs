@@ -3,8 +3,9 @@
 
 use matrix_sdk::ruma::{EventId, OwnedEventId, RoomId};
 use rusqlite::{Connection, OptionalExtension as _, params};
+use std::collections::BTreeMap;
 use vigie_bridge_kit::database::DatabaseError;
-use vigie_core::bridge::Action;
+use vigie_core::{Timestamp, bridge::Action};
 
 use super::{Store, said::read_event};
 
@@ -32,33 +33,38 @@ pub(crate) fn bare(emoji: &str) -> String {
 }
 
 impl Store {
-    /// What `emoji`, as it came, on a message of ours means.
+    /// What `emoji`, as it came and put then, on a message of ours means.
     pub(crate) async fn legend(
         &self,
         room: &RoomId,
         event: &EventId,
         emoji: &str,
+        put: Timestamp,
     ) -> Result<Option<Action>, DatabaseError> {
         let (room, event, emoji) = (room.to_string(), event.to_string(), bare(emoji));
         self.run(move |db| {
-            let ask = "select action from legend where room = ?1 and event = ?2 and emoji = ?3";
-            let found: Option<String> =
-                db.query_row(ask, [room, event, emoji], |row| row.get(0)).optional()?;
+            let ask = "select action from legend where room = ?1 and event = ?2 and emoji = ?3
+                and since <= ?4 and (until is null or ?4 < until) order by since desc limit 1";
+            let key = params![room, event, emoji, put.timestamp_millis()];
+            let found: Option<String> = db.query_row(ask, key, |row| row.get(0)).optional()?;
             // Of a version that knew other buttons: it means nothing any more.
             Ok(found.and_then(|action| action.parse().ok()))
         })
         .await
     }
 
-    /// From now on reactions on that message mean this and nothing else.
+    /// Reactions on that message mean this and nothing else, if they were put from then on; earlier
+    /// ones mean what they meant. `None`: from its beginning.
     pub(crate) async fn set_legend(
         &self,
         room: &RoomId,
         event: &EventId,
         meanings: Vec<Meaning>,
+        since: Option<Timestamp>,
     ) -> Result<(), DatabaseError> {
         let (room, event) = (room.to_string(), event.to_string());
-        self.run(move |db| set_legend(db, &room, &event, &meanings)).await
+        let since = since.map_or(0, |since| since.timestamp_millis());
+        self.run(move |db| set_legend(db, &room, &event, &meanings, since)).await
     }
 
     /// Our own reactions on that message.
@@ -160,23 +166,51 @@ fn set_legend(
     room: &str,
     event: &str,
     meanings: &[Meaning],
+    since: i64,
 ) -> rusqlite::Result<()> {
     let tx = db.transaction()?;
-    tx.execute("delete from legend where room = ?1 and event = ?2", [room, event])?;
-    for Meaning { emoji, action } in meanings {
+    let wanted: BTreeMap<_, _> =
+        meanings.iter().map(|it| (bare(&it.emoji), it.action.to_string())).collect();
+    let (known, newest) = newest_legend(&tx, room, event)?;
+    if known == wanted {
+        return Ok(());
+    }
+    // Versions follow one another, whatever a clock does.
+    let since = newest.map_or(since, |newest| since.max(newest + 1));
+    tx.execute(
+        "update legend set until = ?3 where room = ?1 and event = ?2 and until is null",
+        params![room, event, since],
+    )?;
+    for (emoji, action) in wanted {
         tx.execute(
-            "insert or replace into legend (room, event, emoji, action) values (?1, ?2, ?3, ?4)",
-            [room, event, &bare(emoji), &action.to_string()],
+            "insert into legend (room, event, emoji, action, since) values (?1, ?2, ?3, ?4, ?5)",
+            params![room, event, emoji, action, since],
         )?;
     }
     tx.commit()
 }
 
+/// What reactions on that message mean now, and when the newest change of that was.
+fn newest_legend(
+    db: &Connection,
+    room: &str,
+    event: &str,
+) -> rusqlite::Result<(BTreeMap<String, String>, Option<i64>)> {
+    let ask = "select emoji, action from legend where room = ?1 and event = ?2 and until is null";
+    let mut rows = db.prepare_cached(ask)?;
+    let known = rows.query_map([room, event], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let ask =
+        "select max(max(since, coalesce(until, 0))) from legend where room = ?1 and event = ?2";
+    let newest = db.query_row(ask, [room, event], |row| row.get(0))?;
+    Ok((known.collect::<Result<_, _>>()?, newest))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::tests::{event, room, store};
-    use vigie_core::{Timestamp, id::GateId};
+    use crate::store::tests::{event, now, room, store};
+    use chrono::TimeDelta;
+    use vigie_core::id::GateId;
 
     fn allow() -> Action {
         Action::Allow { gate: GateId::from_parts(Timestamp::default(), 1) }
@@ -186,29 +220,66 @@ mod tests {
         Action::Deny { gate: GateId::from_parts(Timestamp::default(), 1) }
     }
 
+    fn choose(question: usize, option: usize) -> Action {
+        Action::Choose { gate: GateId::from_parts(Timestamp::default(), 1), question, option }
+    }
+
+    fn meaning(emoji: &str, action: Action) -> Meaning {
+        Meaning { emoji: emoji.into(), action }
+    }
+
     #[tokio::test]
-    async fn a_reaction_means_what_the_newest_version_of_its_message_says() {
+    async fn a_reaction_means_what_its_message_showed_when_it_was_put() {
         let (_folder, store) = store();
         let (room, card) = (room(), event(1));
-        let both = [("👍", allow()), ("👎", deny())];
-        let meanings = both.map(|(emoji, action)| Meaning { emoji: emoji.into(), action });
-        store.set_legend(&room, &card, meanings.into()).await.unwrap();
-        let means = async |emoji: &str| store.legend(&room, &card, emoji).await.unwrap();
-        assert_eq!(means("👍").await, Some(allow()));
-        assert_eq!(means("👎🏽").await, Some(deny()));
-        assert_eq!(means("🎉").await, None);
-        assert_eq!(store.legend(&room, &event(2), "👍").await.unwrap(), None);
-        store.set_legend(&room, &card, Vec::new()).await.unwrap();
-        assert_eq!(means("👍").await, None);
+        let at = |seconds| now() + TimeDelta::seconds(seconds);
+        let both = vec![meaning("👍", allow()), meaning("👎", deny())];
+        store.set_legend(&room, &card, both, None).await.unwrap();
+        let means = async |emoji: &str, put| store.legend(&room, &card, emoji, put).await.unwrap();
+        assert_eq!(means("👍", at(0)).await, Some(allow()));
+        assert_eq!(means("👎🏽", at(-9)).await, Some(deny()));
+        assert_eq!(means("🎉", at(0)).await, None);
+        assert_eq!(store.legend(&room, &event(2), "👍", at(0)).await.unwrap(), None);
+        store.set_legend(&room, &card, Vec::new(), Some(at(5))).await.unwrap();
+        assert_eq!(means("👍", at(5)).await, None);
+        assert_eq!(means("👍", at(4)).await, Some(allow()), "it was put before, and heard after");
+    }
+
+    #[tokio::test]
+    async fn the_keycap_of_one_question_never_answers_the_next() {
+        let (_folder, store) = store();
+        let at = |seconds| now() + TimeDelta::seconds(seconds);
+        let one = "1\u{FE0F}\u{20E3}";
+        for (question, since) in [(0, None), (1, Some(at(5))), (2, Some(at(9))), (2, Some(at(20)))]
+        {
+            let caps = vec![meaning(one, choose(question, 0))];
+            store.set_legend(&room(), &event(1), caps, since).await.unwrap();
+        }
+        for (put, question) in [(0, 0), (4, 0), (5, 1), (8, 1), (9, 2), (15, 2), (60, 2)] {
+            let means = store.legend(&room(), &event(1), one, at(put)).await.unwrap();
+            assert_eq!(means, Some(choose(question, 0)), "put {put} s later");
+        }
+    }
+
+    #[tokio::test]
+    async fn versions_follow_one_another_even_if_a_clock_goes_back() {
+        let (_folder, store) = store();
+        let at = |seconds| now() + TimeDelta::seconds(seconds);
+        for (question, since) in [(0, None), (1, Some(at(9))), (2, Some(at(5)))] {
+            let caps = vec![meaning("1", choose(question, 0))];
+            store.set_legend(&room(), &event(1), caps, since).await.unwrap();
+        }
+        let means = store.legend(&room(), &event(1), "1", at(10)).await.unwrap();
+        assert_eq!(means, Some(choose(2, 0)));
     }
 
     #[tokio::test]
     async fn a_keycap_is_one_with_and_without_its_selector() {
         let (_folder, store) = store();
-        let meaning = Meaning { emoji: "1\u{FE0F}\u{20E3}".into(), action: allow() };
-        store.set_legend(&room(), &event(1), vec![meaning]).await.unwrap();
+        let caps = vec![meaning("1\u{FE0F}\u{20E3}", allow())];
+        store.set_legend(&room(), &event(1), caps, None).await.unwrap();
         for emoji in ["1\u{FE0F}\u{20E3}", "1\u{20E3}"] {
-            let means = store.legend(&room(), &event(1), emoji).await.unwrap();
+            let means = store.legend(&room(), &event(1), emoji, now()).await.unwrap();
             assert_eq!(means, Some(allow()), "{emoji:?}");
         }
     }

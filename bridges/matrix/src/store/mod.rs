@@ -7,7 +7,7 @@ mod legend;
 mod place;
 mod receipt;
 pub(crate) mod rooms;
-mod said;
+pub(crate) mod said;
 
 pub use heard::SetAside;
 

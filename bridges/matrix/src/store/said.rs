@@ -37,7 +37,12 @@ pub(crate) struct Edited {
     /// A digest of what it shows; empty when it never changed.
     pub content: String,
     pub times: usize,
+    /// When it last changed.
+    pub at: Timestamp,
 }
+
+/// The part of a delivery that is a change of a message: no delivery is so many events.
+const CHANGE: usize = 1_000_000;
 
 impl Part {
     pub(crate) fn first(key: DeliveryId) -> Self {
@@ -91,6 +96,38 @@ impl Store {
             .await
     }
 
+    /// That delivery changes the message from now on: until it is settled, nobody knows which version a
+    /// person saw. `false`: it was begun before.
+    pub(crate) async fn begin_change(
+        &self,
+        key: DeliveryId,
+        room: &RoomId,
+        message: &EventId,
+        now: Timestamp,
+    ) -> Result<bool, DatabaseError> {
+        let (room, message) = (room.to_string(), message.to_string());
+        self.run(move |db| {
+            let put = "insert into said (key, part, room, content, first, at, event)
+                values (?1, ?2, ?3, '', ?4, ?4, ?5) on conflict do nothing";
+            let now = now.timestamp_millis();
+            let added = db.execute(put, params![key.to_string(), CHANGE, room, now, message])?;
+            Ok(added > 0)
+        })
+        .await
+    }
+
+    /// It surely did not change.
+    pub(crate) async fn not_changed(&self, key: DeliveryId) -> Result<(), DatabaseError> {
+        let forget = "delete from said where key = ?1 and part = ?2";
+        self.run(move |db| db.execute(forget, params![key.to_string(), CHANGE]).map(drop)).await
+    }
+
+    /// What became of that delivery is known, with all that answers it; or nothing becomes of it.
+    pub(crate) async fn settle(&self, key: DeliveryId) -> Result<(), DatabaseError> {
+        let put = "update said set settled = 1 where key = ?1";
+        self.run(move |db| db.execute(put, [key.to_string()]).map(drop)).await
+    }
+
     /// An event of ours came back down the sync: what was in doubt under its transaction id is said.
     pub(crate) async fn echoed(
         &self,
@@ -114,35 +151,49 @@ impl Store {
     ) -> Result<Edited, DatabaseError> {
         let key = [room.to_string(), event.to_string()];
         self.run(move |db| {
-            let ask = "select content, times from edited where room = ?1 and event = ?2";
-            let read = |row: &Row<'_>| Ok(Edited { content: row.get(0)?, times: row.get(1)? });
+            let ask = "select content, times, at from edited where room = ?1 and event = ?2";
+            let read = |row: &Row<'_>| {
+                Ok(Edited { content: row.get(0)?, times: row.get(1)?, at: read_time(row, 2)? })
+            };
             Ok(db.query_row(ask, key, read).optional()?.unwrap_or_default())
         })
         .await
     }
 
-    /// It has changed once more and shows `content` now.
+    /// It has changed once more, at that time, and shows `content` now.
     pub(crate) async fn keep_edit(
         &self,
         room: &RoomId,
         event: &EventId,
         content: String,
-        now: Timestamp,
+        at: Timestamp,
     ) -> Result<(), DatabaseError> {
         let (room, event) = (room.to_string(), event.to_string());
         self.run(move |db| {
             let put = "insert into edited (room, event, at, content, times)
                 values (?1, ?2, ?3, ?4, 1)
                 on conflict do update set at = ?3, content = ?4, times = times + 1";
-            db.execute(put, params![room, event, now.timestamp_millis(), content]).map(drop)
+            db.execute(put, params![room, event, at.timestamp_millis(), content]).map(drop)
         })
         .await
     }
 }
 
+/// Whether that event is ours, or may be, and what answers it is not known yet. One that is no message
+/// of a person's may be any of those in that room of which nobody knows what they became.
+pub(crate) fn is_unsettled(db: &mut Connection, room: &str, event: &str) -> rusqlite::Result<bool> {
+    let ask = "select case
+        when exists (select 1 from said where room = ?1 and event = ?2)
+            then exists (select 1 from said where room = ?1 and event = ?2 and settled = 0)
+        when exists (select 1 from heard where room = ?1 and event = ?2) then 0
+        else exists (select 1 from said where room = ?1 and event is null and settled = 0) end";
+    db.prepare_cached(ask)?.query_row([room, event], |row| row.get(0))
+}
+
 /// Forgets what is too old to come again.
 pub(super) fn prune(db: &Connection, now: Timestamp) -> rusqlite::Result<()> {
     let before = now.timestamp_millis() - KEPT_DAYS * DAY_MS;
+    db.execute("delete from legend where until < ?1", [before])?;
     for table in ["said", "edited", "receipt"] {
         db.execute(&format!("delete from {table} where at < ?1"), [before])?;
     }
@@ -255,6 +306,61 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn what_may_be_ours_is_unsettled_until_its_delivery_is() {
+        let (_folder, store) = store();
+        let unsettled = async |number| {
+            let (room, event) = (room().to_string(), event(number).to_string());
+            store.run(move |db| is_unsettled(db, &room, &event)).await.unwrap()
+        };
+        assert!(!unsettled(1).await, "nothing is under way");
+        store.begin(part(0), &room(), "a".into(), now()).await.unwrap();
+        assert!(unsettled(1).await, "it may be that one");
+        store.echoed(part(0).transaction().as_str().into(), &event(1)).await.unwrap();
+        assert!(unsettled(1).await, "what answers it is not known yet");
+        assert!(!unsettled(2).await, "it is surely another one");
+        store.settle(part(0).key).await.unwrap();
+        assert!(!unsettled(1).await);
+    }
+
+    #[tokio::test]
+    async fn what_is_surely_another_one_is_not_unsettled() {
+        let (_folder, store) = store();
+        let other = matrix_sdk::ruma::owned_room_id!("!other");
+        store.begin(part(0), &other, "a".into(), now()).await.unwrap();
+        let ask = async |room: &RoomId, number| {
+            let (room, event) = (room.to_string(), event(number).to_string());
+            store.run(move |db| is_unsettled(db, &room, &event)).await.unwrap()
+        };
+        assert!(!ask(&room(), 1).await, "that is in another room");
+        let written = "insert into heard (room, event, sender, sent, received, json, trust)
+            values ('!other', '$event1', '@ines:example.org', 0, 0, '{}', 'signed')";
+        store.run(|db| db.execute(written, [])).await.unwrap();
+        assert!(!ask(&other, 1).await, "a person wrote that");
+        assert!(ask(&other, 2).await);
+        store.not_said(part(0)).await.unwrap();
+        assert!(!ask(&other, 2).await);
+    }
+
+    #[tokio::test]
+    async fn a_message_that_changes_is_unsettled_meanwhile() {
+        let (_folder, store) = store();
+        let key = part(0).key;
+        let begin = async || store.begin_change(key, &room(), &event(1), now()).await.unwrap();
+        let unsettled = async || {
+            let ask = |db: &mut Connection| is_unsettled(db, "!room", "$event1");
+            store.run(ask).await.unwrap()
+        };
+        assert!(begin().await);
+        assert!(!begin().await, "it was begun before");
+        assert!(unsettled().await);
+        store.not_changed(key).await.unwrap();
+        assert!(!unsettled().await);
+        assert!(begin().await);
+        store.settle(key).await.unwrap();
+        assert!(!unsettled().await);
+    }
+
+    #[tokio::test]
     async fn changes_are_counted() {
         let (_folder, store) = store();
         assert_eq!(store.edited(&room(), &event(1)).await.unwrap(), Edited::default());
@@ -262,7 +368,7 @@ mod tests {
             store.keep_edit(&room(), &event(1), content.into(), now()).await.unwrap();
         }
         let edited = store.edited(&room(), &event(1)).await.unwrap();
-        assert_eq!(edited, Edited { content: "b".into(), times: 2 });
+        assert_eq!(edited, Edited { content: "b".into(), times: 2, at: now() });
     }
 
     #[tokio::test]

@@ -6,4 +6,5 @@ mod keys;
 mod messages;
 mod rooms;
 mod support;
+mod taps;
 mod troubles;

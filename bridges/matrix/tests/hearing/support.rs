@@ -259,7 +259,7 @@ pub(crate) fn bridge(home: &Path, wish: &Wish) -> Arc<MatrixBridge> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the homeserver's time is the real one")]
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
     Timestamp::from_timestamp_millis(i64::try_from(now.as_millis()).unwrap()).unwrap()
 }

@@ -6,6 +6,7 @@ use crate::{
     agent::AgentEvent,
     bridge::{CardState, SayError},
     delivery::DeliveryState,
+    state::Sending,
 };
 
 #[test]
@@ -39,6 +40,23 @@ fn a_send_cut_by_a_crash_is_said_again_under_the_same_key() {
     w.wait(TimeDelta::seconds(10));
     assert_eq!(w.shown.iter().filter(|s| s.text() == "Final answer A").count(), 1);
     assert!(w.state.deliveries.is_empty(), "nothing is left: {:?}", w.state.deliveries);
+}
+
+#[test]
+fn what_may_have_arrived_before_a_crash_is_still_on_its_way() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] go");
+    w.takes("PD-285");
+    w.cut = true;
+    w.finishes("PD-285", "Final answer A");
+    let to = w.state.deliveries.values().next().unwrap().to.clone();
+    let place = w.state.place_of(&to).unwrap();
+    assert_eq!(w.state.sending_in(&place), Some(Sending::Now));
+    w.cut = false;
+    w.crash();
+    assert_eq!(w.state.sending_in(&place), Some(Sending::InDoubt));
+    w.wait(TimeDelta::seconds(10));
+    assert_eq!(w.state.sending_in(&place), None);
 }
 
 #[test]

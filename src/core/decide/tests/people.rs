@@ -151,7 +151,7 @@ fn a_group_is_opened_by_a_code_and_by_nothing_else() {
     assert!(w.handed("PD-285").is_empty(), "others read that group");
     assert_eq!(w.shows("-100").len(), 1, "{:?}", w.shows("-100"));
     w.pairs("owner", "1001", "-100");
-    assert!(w.shows("-100")[1].contains("each session gets a topic"));
+    assert!(w.shows("-100")[1].contains("each session gets a thread"));
     w.telegram("1001", "-100", Some("pd-285"), "go");
     assert_eq!(w.takes("PD-285"), "go");
     w.finishes("PD-285", "It went.");

@@ -6,9 +6,12 @@ create table said (
     content text not null,     -- a digest of what was sent under the transaction id
     first   integer not null,  -- when it was first tried, milliseconds since 1970
     at      integer not null,  -- when it was last tried
-    event   text,
+    event   text,              -- what it became; of a change, the message that changes
+    settled integer not null default 0, -- once 1, all that answers it is known here too
     primary key (key, part)
 ) strict;
+create index said_event on said (room, event);
+create index said_unsettled on said (room) where settled = 0;
 
 -- A message of ours that changes: how often it did, and what it shows now.
 create table edited (
@@ -32,13 +35,16 @@ create table receipt (
     primary key (room, message)
 ) strict;
 
--- What a reaction on a message of ours means: the buttons that Matrix does not have.
+-- What a reaction on a message of ours means: the buttons that Matrix does not have. A card that
+-- changes leaves behind what its reactions meant before.
 create table legend (
     room     text not null,
     event    text not null,
     emoji    text not null,    -- without variation selector and skin tone
     action   text not null,    -- of the port, as text
-    primary key (room, event, emoji)
+    since    integer not null, -- for reactions put from then on, by the homeserver's clock, in ms
+    until    integer,          -- and before then; null: it means that now
+    primary key (room, event, emoji, since)
 ) strict;
 
 -- Our own reactions below a card, to tap on.
