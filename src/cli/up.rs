@@ -115,7 +115,12 @@ fn how_to_call_us() -> String {
 /// `tracing-subscriber`. A terminal gets only what is wrong, and no colours: asking for them without
 /// the `ansi` feature is a panic.
 fn log_to_stderr() {
-    let usual = if io::stderr().is_terminal() { "warn" } else { "vigie=info,warn" };
+    // matrix-sdk calls errors what is none on a first start; what matters the bridge says itself.
+    let usual = if io::stderr().is_terminal() {
+        "warn,matrix_sdk=off,matrix_sdk_base=off,matrix_sdk_crypto=off"
+    } else {
+        "vigie=info,warn,matrix_sdk=off,matrix_sdk_base=off,matrix_sdk_crypto=off"
+    };
     let filter = EnvFilter::try_from_env("VIGIE_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     // A second subscriber is refused; the first one goes on.

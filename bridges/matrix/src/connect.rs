@@ -6,7 +6,10 @@ use matrix_sdk::{
     encryption::{BackupDownloadStrategy, EncryptionSettings},
     store::{StateStoreDataKey, StateStoreDataValue},
 };
-use matrix_sdk_base::crypto::{CollectStrategy, DecryptionSettings, TrustRequirement};
+use matrix_sdk_base::{
+    crypto::{CollectStrategy, DecryptionSettings, TrustRequirement},
+    store::RoomLoadSettings,
+};
 use std::{path::PathBuf, time::Duration};
 
 use crate::{
@@ -108,7 +111,11 @@ pub(crate) async fn connect(
     cursor: Option<String>,
 ) -> Result<(), NotReady> {
     let store = client.state_store();
-    match cursor {
+    // A store that knows no room is a new device's: it has to be told of every room first, and what was
+    // said since the cursor is looked for in each.
+    let rooms = store.get_room_infos(&RoomLoadSettings::All).await;
+    let is_new = rooms.map_err(matrix_sdk::Error::from)?.is_empty();
+    match cursor.filter(|_| !is_new) {
         Some(cursor) => {
             let value = StateStoreDataValue::SyncToken(cursor);
             store.set_kv_data(StateStoreDataKey::SyncToken, value).await

@@ -1,6 +1,7 @@
 //! The text of a message as a person meant it: without what their app puts around it.
 
 use serde_json::{Map, Value};
+use vigie_core::menu::MENU;
 
 /// What is only to be seen where an app shows no replies, and where a link to us stood.
 const LINK_TO_A_PERSON: [&str; 2] = ["https://matrix.to/#/", "matrix:u/"];
@@ -11,7 +12,18 @@ const LINK_TO_A_PERSON: [&str; 2] = ["https://matrix.to/#/", "matrix:u/"];
 pub(crate) fn words(content: &Map<String, Value>, me: &str) -> String {
     let body = text(content, "body").unwrap_or_default();
     let body = if is_reply(content) { without_quote(body) } else { body };
-    without_mention(body, content, me).trim_end().to_owned()
+    as_command(without_mention(body, content, me).trim_end())
+}
+
+/// Some clients take every `/word` for a command of their own and do not send it, so `!status` is
+/// `/status`. Only for words that are commands of Vigie's.
+fn as_command(text: &str) -> String {
+    let word = text.strip_prefix('!').and_then(|rest| rest.split_whitespace().next());
+    let is_ours = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        word == "help" || word == "pair" || MENU.iter().any(|entry| entry.word == word)
+    };
+    if word.is_some_and(is_ours) { text.replacen('!', "/", 1) } else { text.to_owned() }
 }
 
 /// The words under a file: there are some only where the file's name stands beside them.
@@ -82,6 +94,19 @@ mod tests {
     fn words_of(content: Value) -> String {
         let Value::Object(content) = content else { panic!("no content") };
         words(&content, ME)
+    }
+
+    #[test]
+    fn a_command_may_begin_with_an_exclamation_mark() {
+        for (body, meant) in [
+            ("!status", "/status"),
+            ("!New PD-285 try it", "/New PD-285 try it"),
+            ("!important: stop", "!important: stop"),
+            ("! status", "! status"),
+            ("well!status", "well!status"),
+        ] {
+            assert_eq!(words_of(json!({ "body": body })), meant, "{body:?}");
+        }
     }
 
     #[test]

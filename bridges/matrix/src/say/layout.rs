@@ -36,6 +36,10 @@ const KEYCAPS: [&str; 10] = [
 const YES: &str = "👍";
 const NO: &str = "👎";
 
+/// Stops what works; never put there by ourselves, and never a number that means something else on the
+/// next message.
+const STOP: &str = "⏹";
+
 pub(super) const SERVICE: Service = Service { name: "Matrix", details: legend_lines };
 
 /// Lays `post` out; `now` tells how long something has been going on.
@@ -97,6 +101,7 @@ fn emojis(buttons: &[Button]) -> Vec<Option<&'static str>> {
     let emoji = |button: &Button| match button.action {
         Action::Allow { .. } => yes.take().or_else(|| keycaps.next()),
         Action::Deny { .. } => no.take().or_else(|| keycaps.next()),
+        Action::Interrupt { .. } | Action::InterruptAll => Some(STOP),
         Action::AllowForSession { .. }
         | Action::AllowWithEdits { .. }
         | Action::SendBack { .. }
@@ -107,8 +112,6 @@ fn emojis(buttons: &[Button]) -> Vec<Option<&'static str>> {
         | Action::Drop { .. }
         | Action::SendEdit { .. }
         | Action::Resume { .. }
-        | Action::Interrupt { .. }
-        | Action::InterruptAll
         | Action::CancelRun { .. }
         | Action::RetryRun { .. }
         | Action::FillIn { .. }
@@ -116,6 +119,16 @@ fn emojis(buttons: &[Button]) -> Vec<Option<&'static str>> {
         | Action::DropRun { .. } => keycaps.next(),
     };
     buttons.iter().map(emoji).collect()
+}
+
+/// Whether it is one that we put on a card ourselves where events are few.
+pub(super) fn is_thumb(emoji: &str) -> bool {
+    emoji == YES || emoji == NO
+}
+
+/// Whether we may put it on a message ourselves: what stops something is for people to put there.
+pub(super) fn is_offered(emoji: &str) -> bool {
+    emoji != STOP
 }
 
 /// A line for each button: `1️⃣ SQLite — one file, no server`. What the text says already is not said

@@ -4,6 +4,7 @@
 
 use chrono::TimeDelta;
 use matrix_sdk::ruma::EventId;
+use std::num::NonZeroUsize;
 use tracing::warn;
 use vigie_core::{
     Timestamp,
@@ -23,6 +24,9 @@ use crate::store::{Meaning, Part, Quick, bare};
 /// Most of our own reactions below one card. Each is one of the few events that an account may send,
 /// and so is taking it back; Synapse lets ten pass at once.
 const MOST: usize = 6;
+
+/// Below so many events a minute only thumbs are put on cards, and they stay when it is decided.
+const FEW: NonZeroUsize = NonZeroUsize::new(60).expect("it is not zero");
 
 /// Most answers of a poll. Source: MSC3381.
 const ANSWERS: usize = 20;
@@ -48,8 +52,13 @@ pub(super) async fn offer(
     let kept = store.set_legend(door.room.room_id(), message, meanings.clone(), since).await;
     kept.map_err(outcome::unwritten)?;
     let there = store.quick(door.room.room_id(), message).await.map_err(outcome::unwritten)?;
-    let wanted = if door.bridge.quick_reactions { to_tap(&meanings) } else { Vec::new() };
+    let few = door.bridge.pace.events_a_minute < FEW;
+    let wanted = if door.bridge.quick_reactions { to_tap(&meanings, few) } else { Vec::new() };
     let mut calls = 0;
+    // What is decided says so itself: where events are few, the next card needs them more.
+    if wanted.is_empty() && few {
+        return Ok(calls);
+    }
     for quick in there.iter().filter(|quick| !wanted.contains(&quick.emoji)) {
         match take_back(door, message, quick).await {
             Ok(made) => calls += made,
@@ -74,9 +83,11 @@ fn given_up(error: &SayError, calls: usize) -> usize {
     calls
 }
 
-fn to_tap(meanings: &[Meaning]) -> Vec<String> {
-    let emojis = meanings.iter().map(|meaning| meaning.emoji.clone());
-    if meanings.len() > MOST { Vec::new() } else { emojis.collect() }
+fn to_tap(meanings: &[Meaning], few: bool) -> Vec<String> {
+    let emojis = meanings.iter().map(|meaning| meaning.emoji.as_str());
+    let offered = |emoji: &&str| layout::is_offered(emoji) && (!few || layout::is_thumb(emoji));
+    let emojis: Vec<_> = emojis.filter(offered).map(str::to_owned).collect();
+    if emojis.len() > MOST { Vec::new() } else { emojis }
 }
 
 async fn put(door: &Door<'_>, message: &EventId, emoji: &str) -> Result<(), SayError> {

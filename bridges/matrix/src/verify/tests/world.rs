@@ -28,7 +28,7 @@ use vigie_core::{
 
 use crate::{
     Policy, Rule,
-    account::Folder,
+    account::{Folder, Session},
     connect,
     store::Store,
     verify::{
@@ -58,10 +58,7 @@ impl Bot {
         let login = server.user(&format!("vigie-{number}")).await;
         let folder = tempfile::tempdir().unwrap();
         let account = Folder::new(folder.path().join("matrix"));
-        let client = connect::build(&account, &server.url(), policy()).await.unwrap();
-        let auth = client.matrix_auth();
-        Box::pin(auth.login_username(&login.user_id, &login.password).send()).await.unwrap();
-        client.encryption().wait_for_e2ee_initialization_tasks().await;
+        let client = logged_in(server, &login, &account).await;
         let clock: crate::Clock = Arc::new(|| "2026-11-30T12:00:00Z".parse().unwrap());
         let store = Store::open(&account.database(), clock()).unwrap();
         let people = people.iter().map(ToString::to_string).collect();
@@ -208,10 +205,7 @@ pub(super) fn unanswered(phone: &Phone, id: &str) -> bool {
 pub(super) async fn new_identity(server: &Homeserver, login: &Login) -> (Client, TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let account = Folder::new(folder.path());
-    let client = connect::build(&account, &server.url(), policy()).await.unwrap();
-    let auth = client.matrix_auth();
-    Box::pin(auth.login_username(&login.user_id, &login.password).send()).await.unwrap();
-    client.encryption().wait_for_e2ee_initialization_tasks().await;
+    let client = logged_in(server, login, &account).await;
     let reset = Box::pin(client.encryption().reset_cross_signing()).await.unwrap();
     let reset = reset.expect("the homeserver wants the password");
     let CrossSigningResetAuthType::Uiaa(asked) = reset.auth_type() else {
@@ -222,6 +216,19 @@ pub(super) async fn new_identity(server: &Homeserver, login: &Login) -> (Client,
     password.session.clone_from(&asked.session);
     Box::pin(reset.auth(Some(AuthData::Password(password)))).await.unwrap();
     (client, folder)
+}
+
+/// A client as the bridge has it, on a store that is its own.
+async fn logged_in(server: &Homeserver, login: &Login, account: &Folder) -> Client {
+    let setup = connect::build_for_setup(account, &server.url()).await.unwrap();
+    let auth = setup.matrix_auth();
+    Box::pin(auth.login_username(&login.user_id, &login.password).send()).await.unwrap();
+    let session = Session::new(server.url(), auth.session().unwrap());
+    drop(setup);
+    let client = connect::build(account, &session, policy()).await.unwrap();
+    connect::restore(&client, account, &session).await.unwrap();
+    client.encryption().wait_for_e2ee_initialization_tasks().await;
+    client
 }
 
 fn policy() -> Policy {
