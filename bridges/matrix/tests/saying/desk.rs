@@ -97,9 +97,11 @@ impl Desk {
     }
 
     /// The same folder, opened again.
-    pub(crate) fn restarted(mut self) -> Self {
-        self.bridge = open(self.home.path(), &self.wish);
-        self
+    pub(crate) fn restarted(self) -> Self {
+        let Self { server, bridge: before, ada, me, home, wish, keys } = self;
+        drop(before); // the files are one process's, and one bridge's
+        let bridge = open(home.path(), &wish);
+        Self { server, bridge, ada, me, home, wish, keys }
     }
 
     /// The same folder with another setting.
