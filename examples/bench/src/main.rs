@@ -35,7 +35,7 @@ vigie-bench [--json] [--folder FOLDER] [--seeds N] [PART...]
         workflows, which is check, steps, long, sleeping: three minutes
         agents, which is calls, letters, delivery, inbox, connected: two minutes
         telegram, which is answer, talk, questions, turn, idle, faults, forum: a quarter of an hour
-        matrix, which is matrix-in, matrix-out, matrix-rooms: three minutes
+        matrix, which is matrix-in, matrix-out, matrix-rooms: six minutes
         kills: N times a minute and a half
   FOLDER: where the throw-away data goes, on the disk that is to be measured
 ";
