@@ -70,6 +70,14 @@ fn unsigned(device: Option<&str>) -> String {
     )
 }
 
+/// How many sessions that cannot be read one person in one room hears of before [`AGAIN`].
+const PLACES: u32 = 32;
+
+fn place_of(megolm: Option<&str>) -> u32 {
+    let step = |sum: u32, byte: u8| sum.wrapping_mul(31).wrapping_add(u32::from(byte));
+    megolm.unwrap_or_default().bytes().fold(0, step) % PLACES
+}
+
 impl Hindrance {
     /// Whether a key may still come.
     pub(super) fn may_pass(self) -> bool {
@@ -79,14 +87,21 @@ impl Hindrance {
         }
     }
 
-    /// Under what it is remembered that somebody was told, where it is told once in a while; `None`
-    /// where each message is worth it.
-    pub(super) fn about(self, device: Option<&str>) -> Option<String> {
+    /// Under what it is remembered that somebody was told; of what may be missing by the session that
+    /// it is encrypted with. Homeservers can invent those without end, so they share a few places.
+    pub(super) fn about(self, device: Option<&str>, megolm: Option<&str>) -> String {
         match self {
-            Self::Unsigned => Some(Refusal::Unsigned.about(device)),
-            Self::Changed => Some(Refusal::Changed.about(device)),
-            Self::NoKey | Self::Withheld | Self::Backup | Self::Broken => None,
+            Self::Unsigned => Refusal::Unsigned.about(device),
+            Self::Changed => Refusal::Changed.about(device),
+            Self::NoKey | Self::Withheld | Self::Backup | Self::Broken => {
+                format!("{} {}", self.as_str(), place_of(megolm))
+            }
         }
+    }
+
+    /// The same for the last words.
+    pub(super) fn about_last_words(megolm: Option<&str>) -> String {
+        format!("last words {}", place_of(megolm))
     }
 
     /// Said when it has not opened after a few seconds.
@@ -108,6 +123,7 @@ impl Hindrance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     fn all(rule: Rule) -> Policy {
         Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule }
@@ -125,6 +141,16 @@ mod tests {
             assert_eq!(judge(trust, all(Rule::Accept)), Ok(()), "{trust:?}");
         }
         assert_eq!(judge(Trust::Changed, all(Rule::Accept)), Err(Refusal::Changed));
+    }
+
+    #[test]
+    fn invented_sessions_are_told_of_a_few_times_and_one_session_once() {
+        let about = |megolm: &str| Hindrance::NoKey.about(None, Some(megolm));
+        assert_eq!(about("one"), about("one"));
+        assert_ne!(about("one"), about("two"));
+        let all: HashSet<_> =
+            (0..10_000).map(|number| about(&format!("session {number}"))).collect();
+        assert!(all.len() <= 32, "{}", all.len());
     }
 
     #[test]
