@@ -202,6 +202,9 @@ impl Hearing<'_> {
 
     async fn judged(self, row: &Waiting) -> Result<(), Refusal> {
         policy::judge(row.opened.trust, self.bridge.policy)?;
+        if !self.is_first(row).await {
+            return Err(Refusal::Again);
+        }
         let Ok(sender) = UserId::parse(&row.sender) else { return Ok(()) };
         match self.on_disk(|| Box::pin(standing(self.client, &sender))).await {
             Standing::Changed => Err(Refusal::Changed),

@@ -23,6 +23,8 @@ pub(super) enum Refusal {
     Bare,
     /// It came from a room without encryption.
     PlainRoom,
+    /// What is sealed in it came before, as another event.
+    Again,
 }
 
 /// Whether words that came like this are taken.
@@ -48,6 +50,7 @@ impl Refusal {
             Self::Changed => "changed".into(),
             Self::Bare => "bare".into(),
             Self::PlainRoom => "plain room".into(),
+            Self::Again => "again".into(),
         }
     }
 
@@ -56,6 +59,7 @@ impl Refusal {
             Self::Unsigned => unsigned(device),
             Self::Changed => CHANGED.into(),
             Self::Bare => "it came without encryption although this room is encrypted, so anybody on the way could have written it. Send it again with an app that encrypts; or let such messages in with `unencrypted = \"accept\"` under [matrix] in Vigie's configuration".into(),
+            Self::Again => "what is encrypted in it came before as another message, or the homeserver does not show it any more, so you may not have sent it now. Send it again if you did; if you did not, tell whoever runs the homeserver".into(),
             Self::PlainRoom => "this room is not encrypted. Switch encryption on in the room's settings, or write in another room; or let such rooms in with `plain_rooms = \"accept\"` under [matrix] in Vigie's configuration".into(),
         }
     }
@@ -159,6 +163,7 @@ mod tests {
             (Refusal::Unsigned.words(Some("PHONE")), "(PHONE)"),
             (Refusal::Unsigned.words(None), "verify this session"),
             (Refusal::Changed.words(None), "vigie matrix verify"),
+            (Refusal::Again.words(None), "Send it again if you did"),
             (Refusal::Bare.words(None), "Send it again with an app that encrypts"),
             (Refusal::PlainRoom.words(None), "Switch encryption on"),
             (Hindrance::NoKey.words(None), "it asks for the key"),
