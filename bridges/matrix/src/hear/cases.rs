@@ -7,7 +7,6 @@ use std::{fs, path::Path};
 
 use super::{
     gather::{self, Came, Of},
-    hand::person,
     read::{self, Told},
 };
 use crate::store::heard::{self, Batch, Waiting};
@@ -66,7 +65,7 @@ fn means(case: &Case) -> Vec<String> {
 }
 
 fn line(row: &Waiting) -> String {
-    let from = person(&row.sender);
+    let from = &row.sender;
     match read::read(row, ME).unwrap() {
         Told::Nothing(why) => format!("nothing: {why}"),
         Told::Said(piece) => {
@@ -82,6 +81,7 @@ fn line(row: &Waiting) -> String {
         Told::Reacted { on, emoji } => format!("{from} puts {emoji} on {on}"),
         Told::Voted { poll, answer } => format!("{from} votes {answer} in {poll}"),
         Told::Redacted { event } => format!("{from} takes back {event}"),
+        Told::Swapped => format!("{from} is said to have sent another's"),
         Told::Sealed => format!(
             "{from} wrote something in {} that waits for the key {}",
             row.thread.as_deref().unwrap_or_default(),

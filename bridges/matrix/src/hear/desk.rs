@@ -191,6 +191,9 @@ impl<'a> Desk<'a> {
             Ok(Told::Redacted { event }) => {
                 let target = find(self.hearing, &row, &event).await?;
                 if let Some(target) = target.filter(|target| target.waits) {
+                    if target.sender != row.sender {
+                        return nothing(self.hearing, &row, "a redaction of somebody else's").await;
+                    }
                     return self.take_back(&row, target.id).await;
                 }
                 Work::Told(Told::Redacted { event })

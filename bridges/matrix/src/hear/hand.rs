@@ -37,16 +37,8 @@ const GAP: &str = "more was written here than Vigie fetches after having been aw
 struct Spot {
     place: Place,
     room: Room,
+    /// The id as it came, letter for letter: keys and standing are asked for under the same one.
     from: String,
-}
-
-/// A full user id, as people are known by it: the server's part is the same in any case, the person's
-/// own part is not. Source: Matrix specification, "User identifiers" and "Server name".
-pub(super) fn person(user: &str) -> String {
-    match user.split_once(':') {
-        Some((local, server)) => format!("{local}:{}", server.to_ascii_lowercase()),
-        None => user.to_owned(),
-    }
 }
 
 impl Hearing<'_> {
@@ -66,6 +58,7 @@ impl Hearing<'_> {
             Told::Reacted { on, emoji } => self.reacted(row, spot, on, emoji).await,
             Told::Voted { poll, answer } => self.voted(row, spot, poll, answer).await,
             Told::Redacted { event } => self.redacted(row, spot, event).await,
+            Told::Swapped => self.swapped(row, spot).await,
             Told::Sealed => self.sealed(row, spot).await,
             Told::Gap => self.gap(row, spot).await,
             Told::Nothing(_) => self.done(row, Keep::Nothing).await,
@@ -144,6 +137,15 @@ impl Hearing<'_> {
         self.done(row, Keep::Nothing).await;
     }
 
+    /// It is not the event that was told first: nobody's words.
+    async fn swapped(self, row: &Waiting, spot: Spot) {
+        if self.admits(&spot.from).await {
+            let words = Refusal::Changed.words(None);
+            self.not_taken(row, &spot, words, Refusal::Changed.about(None)).await;
+        }
+        self.done(row, Keep::Nothing).await;
+    }
+
     /// It did not open within a few seconds.
     async fn sealed(self, row: &Waiting, spot: Spot) {
         let id = row.id;
@@ -161,10 +163,8 @@ impl Hearing<'_> {
         let hindrance = row.opened.hindrance.unwrap_or(Hindrance::NoKey);
         let device = row.opened.device.as_deref();
         let words = hindrance.words(device);
-        match hindrance.about(device) {
-            Some(about) => self.not_taken(&row, &spot, words, about).await,
-            None => self.not_read(&row, &spot, words).await,
-        }
+        let about = hindrance.about(device, row.opened.megolm.as_deref());
+        self.not_taken(&row, &spot, words, about).await;
         if hindrance.may_pass() {
             self.written(move |db| heard::said_sealed(db, id)).await;
         } else {
@@ -178,7 +178,8 @@ impl Hearing<'_> {
         if let Some(spot) = self.spot(row).await
             && self.admits(&spot.from).await
         {
-            self.not_read(row, &spot, Hindrance::LAST_WORDS.into()).await;
+            let about = Hindrance::about_last_words(row.opened.megolm.as_deref());
+            self.not_taken(row, &spot, Hindrance::LAST_WORDS.into(), about).await;
         }
         self.written(move |db| heard::said_sealed(db, id)).await;
     }
@@ -201,6 +202,9 @@ impl Hearing<'_> {
 
     async fn judged(self, row: &Waiting) -> Result<(), Refusal> {
         policy::judge(row.opened.trust, self.bridge.policy)?;
+        if !self.is_first(row).await {
+            return Err(Refusal::Again);
+        }
         let Ok(sender) = UserId::parse(&row.sender) else { return Ok(()) };
         match self.on_disk(|| Box::pin(standing(self.client, &sender))).await {
             Standing::Changed => Err(Refusal::Changed),
@@ -258,7 +262,7 @@ impl Hearing<'_> {
             chat: ChatId::new(known.chat),
             thread: thread.map(ThreadId::new),
         };
-        Some(Spot { place, room, from: person(&row.sender) })
+        Some(Spot { place, room, from: row.sender.clone() })
     }
 
     /// Whether the person may be heard; who may be is remembered for the rest of the bridge.
@@ -302,6 +306,3 @@ fn text_of(
         files,
     }
 }
-
-#[cfg(test)]
-mod tests;

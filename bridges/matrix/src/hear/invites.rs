@@ -10,7 +10,7 @@ use std::{collections::HashMap, time::Duration};
 use tracing::{debug, info, warn};
 use vigie_core::{Timestamp, bridge::Noted, id::ChatId};
 
-use super::{Hearing, hand::person, policy, rooms::points_back};
+use super::{Hearing, policy, rooms::points_back};
 use crate::{
     bridge::Rule,
     store::{
@@ -76,7 +76,7 @@ impl Ways {
             return;
         }
         let from = match room.invite_details().await {
-            Ok(invite) => person(invite.inviter_id.as_str()),
+            Ok(invite) => invite.inviter_id.to_string(),
             Err(error) => return warn!(%error, room = %room.room_id(), "who invites is not known"),
         };
         if !hearing.admits(&from).await {

@@ -9,6 +9,7 @@ mod gather;
 mod hand;
 mod invites;
 mod lane;
+mod once;
 mod policy;
 mod read;
 mod rooms;

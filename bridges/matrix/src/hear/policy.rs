@@ -23,6 +23,8 @@ pub(super) enum Refusal {
     Bare,
     /// It came from a room without encryption.
     PlainRoom,
+    /// What is sealed in it came before, as another event.
+    Again,
 }
 
 /// Whether words that came like this are taken.
@@ -48,6 +50,7 @@ impl Refusal {
             Self::Changed => "changed".into(),
             Self::Bare => "bare".into(),
             Self::PlainRoom => "plain room".into(),
+            Self::Again => "again".into(),
         }
     }
 
@@ -56,6 +59,7 @@ impl Refusal {
             Self::Unsigned => unsigned(device),
             Self::Changed => CHANGED.into(),
             Self::Bare => "it came without encryption although this room is encrypted, so anybody on the way could have written it. Send it again with an app that encrypts; or let such messages in with `unencrypted = \"accept\"` under [matrix] in Vigie's configuration".into(),
+            Self::Again => "what is encrypted in it came before as another message, or the homeserver does not show it any more, so you may not have sent it now. Send it again if you did; if you did not, tell whoever runs the homeserver".into(),
             Self::PlainRoom => "this room is not encrypted. Switch encryption on in the room's settings, or write in another room; or let such rooms in with `plain_rooms = \"accept\"` under [matrix] in Vigie's configuration".into(),
         }
     }
@@ -70,6 +74,14 @@ fn unsigned(device: Option<&str>) -> String {
     )
 }
 
+/// How many sessions that cannot be read one person in one room hears of before [`AGAIN`].
+const PLACES: u32 = 32;
+
+fn place_of(megolm: Option<&str>) -> u32 {
+    let step = |sum: u32, byte: u8| sum.wrapping_mul(31).wrapping_add(u32::from(byte));
+    megolm.unwrap_or_default().bytes().fold(0, step) % PLACES
+}
+
 impl Hindrance {
     /// Whether a key may still come.
     pub(super) fn may_pass(self) -> bool {
@@ -79,14 +91,21 @@ impl Hindrance {
         }
     }
 
-    /// Under what it is remembered that somebody was told, where it is told once in a while; `None`
-    /// where each message is worth it.
-    pub(super) fn about(self, device: Option<&str>) -> Option<String> {
+    /// Under what it is remembered that somebody was told; of what may be missing by the session that
+    /// it is encrypted with. Homeservers can invent those without end, so they share a few places.
+    pub(super) fn about(self, device: Option<&str>, megolm: Option<&str>) -> String {
         match self {
-            Self::Unsigned => Some(Refusal::Unsigned.about(device)),
-            Self::Changed => Some(Refusal::Changed.about(device)),
-            Self::NoKey | Self::Withheld | Self::Backup | Self::Broken => None,
+            Self::Unsigned => Refusal::Unsigned.about(device),
+            Self::Changed => Refusal::Changed.about(device),
+            Self::NoKey | Self::Withheld | Self::Backup | Self::Broken => {
+                format!("{} {}", self.as_str(), place_of(megolm))
+            }
         }
+    }
+
+    /// The same for the last words.
+    pub(super) fn about_last_words(megolm: Option<&str>) -> String {
+        format!("last words {}", place_of(megolm))
     }
 
     /// Said when it has not opened after a few seconds.
@@ -108,6 +127,7 @@ impl Hindrance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     fn all(rule: Rule) -> Policy {
         Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule }
@@ -128,11 +148,22 @@ mod tests {
     }
 
     #[test]
+    fn invented_sessions_are_told_of_a_few_times_and_one_session_once() {
+        let about = |megolm: &str| Hindrance::NoKey.about(None, Some(megolm));
+        assert_eq!(about("one"), about("one"));
+        assert_ne!(about("one"), about("two"));
+        let all: HashSet<_> =
+            (0..10_000).map(|number| about(&format!("session {number}"))).collect();
+        assert!(all.len() <= 32, "{}", all.len());
+    }
+
+    #[test]
     fn every_refusal_says_what_to_do() {
         for (words, mend) in [
             (Refusal::Unsigned.words(Some("PHONE")), "(PHONE)"),
             (Refusal::Unsigned.words(None), "verify this session"),
             (Refusal::Changed.words(None), "vigie matrix verify"),
+            (Refusal::Again.words(None), "Send it again if you did"),
             (Refusal::Bare.words(None), "Send it again with an app that encrypts"),
             (Refusal::PlainRoom.words(None), "Switch encryption on"),
             (Hindrance::NoKey.words(None), "it asks for the key"),

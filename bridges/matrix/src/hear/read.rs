@@ -34,6 +34,8 @@ pub(super) enum Told {
     Redacted {
         event: String,
     },
+    /// It says that it is another event, or somebody else's.
+    Swapped,
     /// Something that cannot be read, or not yet.
     Sealed,
     /// Before this event more was written than is fetched.
@@ -109,6 +111,9 @@ pub(super) fn read(row: &Waiting, me: &str) -> Result<Told, String> {
         Trust::Signed | Trust::Unsigned | Trust::Changed | Trust::Plain | Trust::Bare => {}
     }
     let event = Event::read(&row.json)?;
+    if event.sender != row.sender || event.id != row.event {
+        return Ok(Told::Swapped);
+    }
     if event.state_key.is_some() {
         return Ok(Told::Nothing("it is about the room"));
     }
@@ -208,5 +213,33 @@ fn vote(content: &Map<String, Value>, relation: Relation) -> Told {
         (Some(poll), Some(answer)) => Told::Voted { poll, answer: answer.to_owned() },
         (Some(_), None) => Told::Nothing("a vote taken back"),
         (None, _) => Told::Nothing("a vote in nothing"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::heard::Opened;
+
+    #[test]
+    fn what_says_it_is_anothers_is_nobodys() {
+        let row = |sender: &str, event: &str| Waiting {
+            id: 1,
+            room: "!room".into(),
+            event: event.into(),
+            sender: sender.into(),
+            thread: None,
+            sent: 0,
+            received: 0,
+            json: r#"{"type":"m.room.message","event_id":"$1","sender":"@ines:example.org",
+                "content":{"msgtype":"m.text","body":"words"}}"#
+                .into(),
+            opened: Opened::as_is(Trust::Signed),
+            told: 0,
+        };
+        let read = |row: &Waiting| read(row, "@vigie:example.org").unwrap();
+        assert!(matches!(read(&row("@ines:example.org", "$1")), Told::Said(_)));
+        assert!(matches!(read(&row("@eve:example.org", "$1")), Told::Swapped));
+        assert!(matches!(read(&row("@ines:example.org", "$2")), Told::Swapped));
     }
 }

@@ -13,7 +13,7 @@ use vigie_core::{
     id::{ChatId, ThreadId},
 };
 
-use super::{Hearing, hand::person, invites::Ways, sync::Missed, welcome};
+use super::{Hearing, invites::Ways, sync::Missed, welcome};
 use crate::{
     bridge::{Layout, Rule},
     store::{
@@ -229,7 +229,7 @@ async fn meet(
     };
     let mut others = members.iter().map(|member| member.user_id());
     let Some(other) = others.find(|user| *user != room.own_user_id()) else { return };
-    let from = person(other.as_str());
+    let from = other.to_string();
     if !hearing.admits(&from).await {
         return;
     }

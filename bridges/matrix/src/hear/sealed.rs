@@ -136,6 +136,11 @@ async fn fetched(hearing: Hearing<'_>, row: &Waiting) -> Result<(), Missed> {
     };
     let json = fetched.raw().json().get().to_owned();
     let Ok(read) = Event::read(&json) else { return Ok(()) };
+    if !is_of(&read, row) {
+        // The homeserver could put one person's words under another's name.
+        warn!(event = row.event, "another event was handed out in its place");
+        return Ok(());
+    }
     let encrypted = rooms::is_encrypted(&room).await?;
     let mut opened = gather::opened(&fetched.kind, &read, encrypted);
     if opened.trust == Trust::Sealed {
@@ -150,9 +155,52 @@ async fn fetched(hearing: Hearing<'_>, row: &Waiting) -> Result<(), Missed> {
     Ok(())
 }
 
+/// Whether what was fetched is the event that was asked for, as far as it says.
+fn is_of(event: &Event, row: &Waiting) -> bool {
+    let room = event.room.as_ref().is_none_or(|room| *room == row.room);
+    room && event.id == row.event && event.sender == row.sender
+}
+
 /// Which device has sent it, as far as its session tells.
 async fn device(room: &matrix_sdk::Room, opened: &Opened, row: &Waiting) -> Option<String> {
     let sender = UserId::parse(&row.sender).ok()?;
     let info = room.get_encryption_info(opened.megolm.as_deref()?, &sender).await?;
     info.sender_device.as_ref().map(ToString::to_string)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> Waiting {
+        Waiting {
+            id: 1,
+            room: "!room".into(),
+            event: "$1".into(),
+            sender: "@ines:example.org".into(),
+            thread: None,
+            sent: 0,
+            received: 0,
+            json: "{}".into(),
+            opened: Opened::as_is(Trust::Sealed),
+            told: 0,
+        }
+    }
+
+    #[test]
+    fn another_event_in_its_place_is_not_taken() {
+        for (event, sender, room, expected) in [
+            ("$1", "@ines:example.org", r#","room_id":"!room""#, true),
+            ("$1", "@ines:example.org", "", true),
+            ("$2", "@ines:example.org", "", false),
+            ("$1", "@eve:example.org", "", false),
+            ("$1", "@ines:Example.org", "", false),
+            ("$1", "@ines:example.org", r#","room_id":"!other""#, false),
+        ] {
+            let json = format!(
+                r#"{{"type":"m.room.message","event_id":"{event}","sender":"{sender}"{room}}}"#
+            );
+            assert_eq!(is_of(&Event::read(&json).unwrap(), &row()), expected, "{json}");
+        }
+    }
 }

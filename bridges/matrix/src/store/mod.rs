@@ -27,6 +27,7 @@ const OWNER: Owner = Owner {
         include_str!("migrations/001_heard.sql"),
         include_str!("migrations/002_said.sql"),
         include_str!("migrations/003_rooms.sql"),
+        include_str!("migrations/004_used.sql"),
     ],
 };
 
