@@ -11,6 +11,7 @@ mod invites;
 mod lane;
 mod policy;
 mod read;
+pub(crate) mod replaced;
 mod rooms;
 mod sealed;
 mod sync;
