@@ -12,6 +12,7 @@ mod lane;
 mod once;
 mod policy;
 mod read;
+pub(crate) mod replaced;
 mod rooms;
 mod sealed;
 mod sync;

@@ -13,7 +13,13 @@ use vigie_core::{
     id::{ChatId, ThreadId},
 };
 
-use super::{Hearing, invites::Ways, sync::Missed, welcome};
+use super::{
+    Hearing,
+    invites::Ways,
+    replaced::{self, Next},
+    sync::Missed,
+    welcome,
+};
 use crate::{
     bridge::{Layout, Rule},
     store::{
@@ -161,12 +167,21 @@ async fn chat(
     room: &MatrixRoom,
     met: &mut HashSet<String>,
 ) {
-    if let Some(to) = successor(hearing, room) {
-        let (from, to_id) = (ChatId::new(&known.room), ChatId::new(to.as_str()));
-        hearing.handing.noted(&Noted::Moved { from, to: to_id }).await;
-        let (from, to) = (known.room.clone(), to.to_string());
-        hearing.written(move |db| rooms::moved(db, &from, &to)).await;
-        return;
+    match Box::pin(replaced::next(hearing, room)).await {
+        Next::Room(to) => {
+            let (from, to_id) = (ChatId::new(&known.room), ChatId::new(to.as_str()));
+            hearing.handing.noted(&Noted::Moved { from, to: to_id }).await;
+            let (from, to) = (known.room.clone(), to.to_string());
+            return hearing.written(move |db| rooms::moved(db, &from, &to)).await;
+        }
+        Next::Refused(to, why) => {
+            replaced::refuse(hearing, known, &to, why).await;
+            if !known.introduced {
+                hearing.stands(known, Standing::Open).await;
+            }
+            return;
+        }
+        Next::Nothing | Next::Unknown => {}
     }
     let is_new = !known.introduced || known.standing == Standing::Left;
     if is_new && replaces_a_chat(hearing, room).await {
@@ -191,13 +206,6 @@ async fn chat(
     }
 }
 
-/// The room that replaces this one, where both say so and we are in it.
-fn successor(hearing: Hearing<'_>, room: &MatrixRoom) -> Option<matrix_sdk::ruma::OwnedRoomId> {
-    let to = room.successor_room()?.room_id;
-    let next = hearing.client.get_room(&to).filter(|next| next.state() == RoomState::Joined)?;
-    points_back(&next, room.room_id()).then_some(to)
-}
-
 pub(super) fn points_back(next: &MatrixRoom, before: &RoomId) -> bool {
     next.predecessor_room().is_some_and(|predecessor| predecessor.room_id == before)
 }
@@ -208,8 +216,13 @@ async fn replaces_a_chat(hearing: Hearing<'_>, room: &MatrixRoom) -> bool {
     let old = before.room_id.to_string();
     let known = hearing.written(move |db| rooms::one(db, &old)).await;
     let open = known.is_some_and(|it| it.kind == Kind::Chat && it.standing == Standing::Open);
-    let old = hearing.client.get_room(&before.room_id);
-    open && old.and_then(|old| successor(hearing, &old)).is_some_and(|to| to == room.room_id())
+    let old = hearing.client.get_room(&before.room_id).filter(|_| open);
+    let Some(old) = old else { return false };
+    let to = old.successor_room().is_some_and(|to| to.room_id == room.room_id());
+    match Box::pin(replaced::next(hearing, &old)).await {
+        Next::Room(_) | Next::Unknown => to,
+        Next::Nothing | Next::Refused(..) => false,
+    }
 }
 
 /// Tells of the one person who is alone with us there, once.

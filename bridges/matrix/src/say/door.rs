@@ -23,7 +23,11 @@ use vigie_core::{
 use super::outcome::{self, Refusal};
 use crate::{
     MatrixBridge, Rule,
-    store::rooms::{KnownRoom, Standing},
+    hear::replaced::NOT_FOLLOWED,
+    store::{
+        heard,
+        rooms::{KnownRoom, Standing},
+    },
 };
 
 /// For one call with all it needs: sharing keys with many devices takes some calls of its own.
@@ -40,6 +44,8 @@ const NOT_ENCRYPTED: &str = "this room is not encrypted, and nothing is written 
 const NO_MORE: &str = "this room was encrypted and the homeserver says that it is not any more; nothing is written there in the clear. Make a new room and invite the account";
 
 const LEAKED: &str = "a message went out without encryption; look at the room, and report this";
+
+const REPLACED: &str = "this room was replaced, and its chat did not go along: join the new room and invite the account there, and let nobody else in";
 
 /// Why a call was of no use, for those who do something about it.
 #[derive(Debug)]
@@ -85,13 +91,7 @@ impl<'a> Door<'a> {
             return Err(outcome::not_there());
         }
         if let Some(next) = room.successor_room() {
-            let joined = client.get_room(&next.room_id);
-            return Err(match joined.filter(|room| room.state() == RoomState::Joined) {
-                Some(next) => SayError::Moved { to: ChatId::new(next.room_id().as_str()) },
-                None => SayError::Shut {
-                    reason: "this room was replaced; invite the account to the new one".into(),
-                },
-            });
+            return Err(replaced(bridge, &room, &next.room_id).await);
         }
         let sealed = is_sealed(bridge, &room, known.as_ref()).await?;
         Ok(Self { bridge, room, sealed })
@@ -166,6 +166,22 @@ impl<'a> Door<'a> {
     pub(super) fn is_sealed(&self) -> bool {
         self.sealed
     }
+}
+
+/// A room was replaced, and hearing has not said that its chat went along: only hearing looks who is
+/// there.
+async fn replaced(bridge: &MatrixBridge, room: &Room, to: &RoomId) -> SayError {
+    let key = (room.room_id().to_string(), to.to_string());
+    let told = move |db: &mut _| heard::told(db, &key.0, &key.1, NOT_FOLLOWED);
+    let refused = match bridge.store.run(told).await {
+        Ok(told) => told.is_some(),
+        Err(error) => return outcome::unwritten(error),
+    };
+    let next = room.client().get_room(to);
+    if next.is_some_and(|next| next.state() == RoomState::Joined) && !refused {
+        return SayError::Later { after: UNTIL_IT_IS_TOLD };
+    }
+    SayError::Shut { reason: REPLACED.into() }
 }
 
 /// Of a call that changes nothing there is no doubt.

@@ -115,6 +115,35 @@ async fn a_room_that_another_one_only_points_to_is_left_again() {
     assert!(!moved, "{:?}", daemon.noted());
 }
 
+/// Somebody with the power to do so makes a room that points back, with nobody of the old one in it.
+#[tokio::test]
+async fn a_chat_does_not_go_where_none_of_its_people_are() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, server, .. } = &ground;
+    let eve = Phone::login(server, &server.user("eve").await).await;
+    let story = async {
+        let room = ground.room().await;
+        ada.say(&room, "before").await;
+        daemon.until_texts(&["before"]).await;
+        ada.invite(&room, eve.user()).await;
+        eve.join(&room).await;
+        let levels = serde_json::json!({ "users": { (ada.user()): 100, (eve.user()): 100 } });
+        ada.set_state(&room, "m.room.power_levels", "", levels).await;
+        let next = eve.upgrade(&room, "11").await;
+        eve.invite(&next, &ground.me).await;
+        eve.wait_member(&next, &ground.me, Membership::Joined).await;
+        let shut = |noted: &Noted| matches!(noted, Noted::Shut { chat, reason } if chat.as_str() == room && reason.contains("nobody whom Vigie knows"));
+        daemon.until_noted("that it is shut", shut).await;
+        let is_moved = |noted: &Noted| matches!(noted, Noted::Moved { .. });
+        assert!(!daemon.noted().iter().any(is_moved), "{:?}", daemon.noted());
+        eve.invite(&next, ada.user()).await;
+        ada.join(&next).await;
+        daemon.until_noted("that it moved", is_moved).await;
+    };
+    ground.while_hearing(story).await;
+}
+
 #[tokio::test]
 async fn whoever_is_in_the_configuration_gets_one_room() {
     let Some(tools) = tools() else { return };
