@@ -52,6 +52,7 @@ impl Told {
             Self::Nothing(_)
             | Self::Edited { .. }
             | Self::Redacted { .. }
+            | Self::Swapped
             | Self::Sealed
             | Self::Gap => None,
         }
