@@ -128,9 +128,9 @@ async fn a_chat_does_not_go_where_none_of_its_people_are() {
         daemon.until_texts(&["before"]).await;
         ada.invite(&room, eve.user()).await;
         eve.join(&room).await;
-        let levels = serde_json::json!({ "users": { (ada.user()): 100, (eve.user()): 100 } });
+        let levels = serde_json::json!({ "users": { (eve.user()): 100 } });
         ada.set_state(&room, "m.room.power_levels", "", levels).await;
-        let next = eve.upgrade(&room, "11").await;
+        let next = eve.upgrade(&room, "12").await;
         eve.invite(&next, &ground.me).await;
         eve.wait_member(&next, &ground.me, Membership::Joined).await;
         let shut = |noted: &Noted| matches!(noted, Noted::Shut { chat, reason } if chat.as_str() == room && reason.contains("nobody whom Vigie knows"));
