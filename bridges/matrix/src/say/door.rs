@@ -4,7 +4,8 @@
 use matrix_sdk::{
     Room, RoomState,
     ruma::{
-        EventId, OwnedEventId, RoomId, api::client::state::get_state_event_for_key,
+        EventId, OwnedEventId, RoomId,
+        api::client::{room::get_room_event, state::get_state_event_for_key},
         events::StateEventType,
     },
 };
@@ -128,14 +129,17 @@ impl<'a> Door<'a> {
         }
     }
 
-    /// Whether an event is there and shows something.
+    /// Whether an event is there and shows something. It is asked for before every word in a thread, so
+    /// it is not opened: that it was taken back stands outside of the seal.
     pub(super) async fn shows(&self, event: &EventId) -> Result<bool, SayError> {
-        let found = match self.within(self.room.event(event, None)).await {
+        let (room, event) = (self.room.room_id().to_owned(), event.to_owned());
+        let ask = self.room.client().send(get_room_event::v3::Request::new(room, event));
+        let found = match self.within(async { Ok(ask.await?) }).await {
             Ok(found) => found,
             Err(Failed { refusal: Some(Refusal::NotFound), .. }) => return Ok(false),
             Err(failed) => return Err(without_doubt(failed)),
         };
-        let raw = found.raw().deserialize_as_unchecked::<Value>().unwrap_or_default();
+        let raw = found.event.deserialize_as_unchecked::<Value>().unwrap_or_default();
         Ok(raw["unsigned"].get("redacted_because").is_none())
     }
 
