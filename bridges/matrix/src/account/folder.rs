@@ -218,6 +218,7 @@ impl Folder {
             self.database(),
             account.join(SESSION),
             account.join(STORE_KEY),
+            account.join(CRYPTO),
         ];
         let open = |file: PathBuf| {
             let mode = file.metadata().ok()?.permissions().mode() & 0o777;
@@ -231,7 +232,7 @@ impl Folder {
     /// # Errors
     /// Those of the disk.
     pub fn make(&self) -> Result<(), FolderError> {
-        for folder in [&self.at, &self.account()] {
+        for folder in [&self.at, &self.account(), &self.crypto()] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
             made.map_err(|source| FolderError::File { file: folder.clone(), source })?;
         }
@@ -309,6 +310,17 @@ mod tests {
     }
 
     #[test]
+    fn the_encrypted_stores_are_for_us_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path());
+        folder.make().unwrap();
+        let crypto = folder.crypto();
+        assert_eq!(crypto.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        fs::set_permissions(&crypto, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(folder.open_to_others().contains(&(crypto, 0o755)));
+    }
+
+    #[test]
     fn a_token_is_shown_nowhere() {
         let shown = format!("{:?}", session("OURS"));
         assert!(shown.contains("OURS") && !shown.contains("a-token"), "{shown}");
@@ -327,7 +339,7 @@ mod tests {
         folder.make().unwrap();
         let key = folder.store_key().unwrap();
         assert_eq!(folder.store_key().unwrap(), key);
-        fs::create_dir(folder.crypto()).unwrap();
+        fs::create_dir_all(folder.crypto()).unwrap();
         fs::write(folder.crypto().join(CRYPTO_FILE), "keys").unwrap();
         fs::remove_file(folder.account().join(STORE_KEY)).unwrap();
         assert!(matches!(folder.store_key(), Err(FolderError::NoKey(_))));
