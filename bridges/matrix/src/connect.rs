@@ -87,6 +87,7 @@ pub(crate) async fn build_for_setup(folder: &Folder, homeserver: &str) -> Result
 
 fn builder(folder: &Folder, homeserver: &str) -> Result<ClientBuilder, NotReady> {
     folder.make()?;
+    folder.make_crypto()?;
     let key = folder.store_key()?;
     let store = SqliteStoreConfig::with_low_memory_config(folder.crypto()).key(Some(&key));
     Ok(Client::builder()

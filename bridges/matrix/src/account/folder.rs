@@ -232,12 +232,21 @@ impl Folder {
     /// # Errors
     /// Those of the disk.
     pub fn make(&self) -> Result<(), FolderError> {
-        for folder in [&self.at, &self.account(), &self.crypto()] {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(|source| FolderError::File { file: folder.clone(), source })?;
+        for folder in [&self.at, &self.account()] {
+            private(folder)?;
         }
         Ok(())
     }
+
+    /// Makes the place of matrix-sdk's stores, which would make it for everybody.
+    pub(crate) fn make_crypto(&self) -> Result<(), FolderError> {
+        private(&self.crypto())
+    }
+}
+
+fn private(folder: &Path) -> Result<(), FolderError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| FolderError::File { file: folder.into(), source })
 }
 
 /// A small file of ours; `None`: it is not there.
@@ -313,7 +322,7 @@ mod tests {
     fn the_encrypted_stores_are_for_us_alone() {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::new(home.path());
-        folder.make().unwrap();
+        folder.make_crypto().unwrap();
         let crypto = folder.crypto();
         assert_eq!(crypto.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         fs::set_permissions(&crypto, fs::Permissions::from_mode(0o755)).unwrap();
@@ -339,7 +348,7 @@ mod tests {
         folder.make().unwrap();
         let key = folder.store_key().unwrap();
         assert_eq!(folder.store_key().unwrap(), key);
-        fs::create_dir_all(folder.crypto()).unwrap();
+        fs::create_dir(folder.crypto()).unwrap();
         fs::write(folder.crypto().join(CRYPTO_FILE), "keys").unwrap();
         fs::remove_file(folder.account().join(STORE_KEY)).unwrap();
         assert!(matches!(folder.store_key(), Err(FolderError::NoKey(_))));

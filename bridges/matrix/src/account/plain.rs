@@ -341,7 +341,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use matrix_sdk::ruma::user_id;
-    use tokio::io::AsyncWriteExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     #[test]
     fn what_is_published_is_read_for_one_device() {
@@ -407,6 +407,7 @@ mod tests {
         let base = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await;
             let head = b"HTTP/1.1 200 OK\r\n\r\n";
             let mut sent = stream.write_all(head).await;
             while sent.is_ok() {
