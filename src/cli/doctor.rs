@@ -4,6 +4,7 @@ use super::{
     Desk,
     failure::Failure,
     out::{Ink, Out},
+    plain,
 };
 use crate::{
     config::Named,
@@ -31,7 +32,26 @@ fn line(out: &Out, finding: &Finding) -> String {
         Level::Warn => out.ink(Ink::Wait, "look"),
         Level::Fail => out.ink(Ink::Bad, "FAIL"),
     };
-    let words = finding.words.replace('\n', "\n      ");
-    let todo = finding.todo.iter().map(|todo| format!("\n      {todo}"));
+    // A server's words may be in it.
+    let words = plain::lines(&finding.words).replace('\n', "\n      ");
+    let todo = finding.todo.iter().map(|todo| format!("\n      {}", plain::lines(todo)));
     format!("{mark}  {}: {words}{}", finding.topic, todo.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+
+    #[test]
+    fn a_terminal_obeys_no_finding() {
+        let finding = Finding {
+            level: Level::Fail,
+            topic: "matrix".into(),
+            words: "no\u{1b}]0;x\u{7}".into(),
+            todo: Some("\u{1b}[2J".into()),
+        };
+        let line = line(&Out::plain(Clock::system()), &finding);
+        assert!(!line.contains(['\u{1b}', '\u{7}']), "{line}");
+    }
 }

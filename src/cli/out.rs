@@ -8,7 +8,7 @@ use std::{
 };
 use vigie_core::Timestamp;
 
-use super::{failure::Failure, set};
+use super::{failure::Failure, plain, set};
 use crate::{clock::Clock, web::shapes::ErrorShape};
 
 #[derive(Clone)]
@@ -103,9 +103,10 @@ impl Out {
         let Failure { words, hint, code, .. } = failure;
         match self.format {
             Format::Words => {
-                eprintln!("vigie: {}", words.trim_end());
+                // A server's words may be in it.
+                eprintln!("vigie: {}", plain::lines(words.trim_end()));
                 if let Some(hint) = hint {
-                    eprintln!("  {hint}");
+                    eprintln!("  {}", plain::lines(hint));
                 }
             }
             Format::Json => {

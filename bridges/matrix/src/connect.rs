@@ -4,6 +4,7 @@ use matrix_sdk::{
     AuthSession, Client, ClientBuildError, ClientBuilder, HttpError, SqliteStoreConfig,
     config::RequestConfig,
     encryption::{BackupDownloadStrategy, EncryptionSettings},
+    reqwest::{self, redirect, tls},
     store::{StateStoreDataKey, StateStoreDataValue},
 };
 use matrix_sdk_base::{
@@ -92,18 +93,36 @@ pub(crate) async fn build_for_setup(folder: &Folder, homeserver: &str) -> Result
 
 fn builder(folder: &Folder, homeserver: &str) -> Result<ClientBuilder, NotReady> {
     folder.make()?;
+    folder.make_crypto()?;
     let key = folder.store_key()?;
     let store = SqliteStoreConfig::with_low_memory_config(folder.crypto()).key(Some(&key));
     Ok(Client::builder()
         .homeserver_url(homeserver)
         // Where the homeserver is was looked up once, by rules of ours.
         .respect_login_well_known(false)
+        .http_client(http()?)
         .sqlite_store_with_config_and_cache_path(store, None::<PathBuf>)
         .request_config(RequestConfig::new().disable_retry().timeout(ANSWER)))
 }
 
+<<<<<<< HEAD
 /// Makes the client the account's, to hear on from `cursor`: what matrix-sdk counts itself is set back,
 /// since it counts before anybody has written down what came.
+=======
+/// As matrix-sdk makes its own, but what goes to the homeserver (a password, a token) goes nowhere that
+/// it points to.
+fn http() -> Result<reqwest::Client, NotReady> {
+    let client = reqwest::Client::builder()
+        .user_agent(concat!("vigie/", env!("CARGO_PKG_VERSION")))
+        .min_tls_version(tls::Version::TLS_1_2)
+        .timeout(ANSWER)
+        .redirect(redirect::Policy::none());
+    client.build().map_err(|error| NotReady::Unreached(Box::new(HttpError::Reqwest(error))))
+}
+
+/// The account's client, which hears on from `cursor`: what matrix-sdk counts itself is set back, since
+/// it counts before anybody has written down what came.
+>>>>>>> edges
 pub(crate) async fn connect(
     client: &Client,
     folder: &Folder,
@@ -138,4 +157,37 @@ pub(crate) async fn restore(
         return Err(FolderError::LostStore(folder.crypto()).into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    #[tokio::test]
+    async fn a_password_does_not_follow_a_redirect() {
+        let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let there = other.local_addr().unwrap();
+        let first = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = first.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = first.accept().await.unwrap();
+            let mut bytes = [0; 4096];
+            let _ = stream.read(&mut bytes).await;
+            let answer = format!(
+                "HTTP/1.1 307 Temporary Redirect\r\nlocation: http://{there}/login\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            );
+            stream.write_all(answer.as_bytes()).await.unwrap();
+        });
+        let post = http().unwrap().post(format!("http://{address}/login")).body("secret");
+        let answered = tokio::select! {
+            answer = post.send() => answer.unwrap(),
+            _ = other.accept() => panic!("the password went to another server"),
+        };
+        assert_eq!(answered.status().as_u16(), 307);
+        server.await.unwrap();
+    }
 }

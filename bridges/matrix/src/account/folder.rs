@@ -223,6 +223,7 @@ impl Folder {
             self.database(),
             account.join(SESSION),
             account.join(STORE_KEY),
+            account.join(CRYPTO),
         ];
         let open = |file: PathBuf| {
             let mode = file.metadata().ok()?.permissions().mode() & 0o777;
@@ -237,11 +238,20 @@ impl Folder {
     /// Those of the disk.
     pub fn make(&self) -> Result<(), FolderError> {
         for folder in [&self.at, &self.account()] {
-            let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
-            made.map_err(|source| FolderError::File { file: folder.clone(), source })?;
+            private(folder)?;
         }
         Ok(())
     }
+
+    /// Makes the place of matrix-sdk's stores, which would make it for everybody.
+    pub(crate) fn make_crypto(&self) -> Result<(), FolderError> {
+        private(&self.crypto())
+    }
+}
+
+fn private(folder: &Path) -> Result<(), FolderError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| FolderError::File { file: folder.into(), source })
 }
 
 /// A small file of ours; `None`: it is not there.
@@ -311,6 +321,17 @@ mod tests {
         folder.forget_recovery_key().unwrap();
         folder.forget_recovery_key().unwrap();
         assert_eq!(folder.recovery_key().unwrap(), None);
+    }
+
+    #[test]
+    fn the_encrypted_stores_are_for_us_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path());
+        folder.make_crypto().unwrap();
+        let crypto = folder.crypto();
+        assert_eq!(crypto.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        fs::set_permissions(&crypto, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(folder.open_to_others().contains(&(crypto, 0o755)));
     }
 
     #[test]

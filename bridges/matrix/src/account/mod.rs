@@ -31,6 +31,17 @@ pub use secure::{Identity, OldDevice, SecureFailed, SetUp, Storage};
 pub use session::Session;
 pub use standing::{Standing, Trouble, check, doubled_keys};
 
+/// A server's own words on one line, with nothing in them that a terminal obeys or an eye misses.
+pub(crate) fn line(text: &str) -> String {
+    let shown = vigie_core::text::reveal(text).text.text;
+    let words: Vec<&str> = shown.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(" ").chars().take(LONGEST_WORDS).collect()
+}
+
+/// Longest words of a server that are shown, in characters.
+const LONGEST_WORDS: usize = 300;
+
 /// A whole user id as the configuration has checked it; `None`: it is none after all.
 pub fn user(id: &str) -> Option<OwnedUserId> {
     id.try_into().ok()

@@ -10,10 +10,13 @@ use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 use vigie_core::Timestamp;
 
-use super::Session;
+use super::{Session, line};
 
 /// For one answer while a person waits.
 const ANSWER: Duration = Duration::from_secs(15);
+
+/// Longest answer, in bytes: far more than any of these has, and little to hold.
+const LONGEST: usize = 1 << 20;
 
 /// One homeserver, and perhaps one account on it.
 pub struct Plain {
@@ -224,9 +227,20 @@ impl Plain {
         self.read(answer).await
     }
 
-    async fn read<T: DeserializeOwned>(&self, answer: reqwest::Response) -> Result<T, AskError> {
+    async fn read<T: DeserializeOwned>(
+        &self,
+        mut answer: reqwest::Response,
+    ) -> Result<T, AskError> {
         let status = answer.status();
-        let bytes = answer.bytes().await.map_err(|error| unreached(&self.base, &error))?;
+        let mut bytes = Vec::new();
+        while let Some(part) =
+            answer.chunk().await.map_err(|error| unreached(&self.base, &error))?
+        {
+            if bytes.len() + part.len() > LONGEST {
+                return Err(self.no_homeserver());
+            }
+            bytes.extend_from_slice(&part);
+        }
         if status.is_success() {
             return serde_json::from_slice(&bytes).map_err(|_| self.no_homeserver());
         }
@@ -292,7 +306,7 @@ fn refused(status: StatusCode, body: &[u8]) -> Option<AskError> {
         }
         "M_NOT_FOUND" | "M_UNRECOGNIZED" => AskError::NotFound,
         _ if status == StatusCode::NOT_FOUND => AskError::NotFound,
-        _ => AskError::Refused { code: errcode, words: error },
+        _ => AskError::Refused { code: line(&errcode), words: line(&error) },
     })
 }
 
@@ -327,6 +341,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use matrix_sdk::ruma::user_id;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     #[test]
     fn what_is_published_is_read_for_one_device() {
@@ -376,6 +391,31 @@ mod tests {
         ] {
             assert_eq!(read(status, body), Some(expected), "{body}");
         }
+    }
+
+    #[test]
+    fn a_terminal_obeys_nothing_of_a_refusal() {
+        let body = r#"{"errcode":"M_X\u001b[2J","error":"no\n\u001b]0;x\u0007\u202e"}"#;
+        let words = refused(StatusCode::FORBIDDEN, body.as_bytes()).unwrap().to_string();
+        let obeyed = |c: char| c.is_control() || c == '\u{202e}';
+        assert!(!words.contains(obeyed) && words.contains("no"), "{words:?}");
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_not_read_to_its_end() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4096]).await;
+            let head = b"HTTP/1.1 200 OK\r\n\r\n";
+            let mut sent = stream.write_all(head).await;
+            while sent.is_ok() {
+                sent = stream.write_all(&[b' '; 4096]).await;
+            }
+        });
+        let answer = Plain::new(&base).unwrap().get::<Value>("/").await;
+        assert_eq!(answer, Err(AskError::NoHomeserver { base }));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use tracing::error;
 use vigie_bridge_kit::database::DatabaseError;
 use vigie_core::bridge::SayError;
 
-use crate::{MatrixBridge, NotReady};
+use crate::{MatrixBridge, NotReady, account::line};
 
 /// On top of what the server asks for: its clock is not ours.
 const SPARE: Duration = Duration::from_millis(250);
@@ -168,5 +168,5 @@ pub(super) fn unwritten(error: DatabaseError) -> SayError {
 /// The server's own words.
 fn in_words(answer: &str) -> String {
     let words = answer.split_once("] ").map_or(answer, |(_, words)| words);
-    format!("the homeserver says \"{words}\"")
+    format!("the homeserver says \"{}\"", line(words))
 }

@@ -31,7 +31,7 @@ use super::{
     door::{Door, without_doubt},
     outcome::{self, Refusal},
     posts::admitted_there,
-    threads::{name_of, standing_of},
+    threads::words_of,
 };
 use crate::{
     MatrixBridge,
@@ -51,7 +51,6 @@ const SPACE_NAME: &str = "Vigie";
 
 /// Longest name of a room, in bytes: what a list of rooms shows, and far below what servers refuse.
 const LONGEST_NAME: usize = 200;
-const LONGEST_TOPIC: usize = 500;
 
 /// For one call.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -72,7 +71,7 @@ pub(super) async fn make(
     let (space, mut calls) = maker.space(&people).await?;
     let name = name(state);
     let topic = topic(state);
-    let request = maker.session_room(&name, &topic, &space, &people);
+    let request = maker.session_room(&name, topic, &space, &people);
     let (room, made) = maker.once(&key.to_string(), request).await?;
     calls += made;
     if made > 0 {
@@ -81,7 +80,7 @@ pub(super) async fn make(
     }
     let kept = bridge.store.room_is(room.as_str(), Kind::Session, chat.as_str()).await;
     kept.map_err(outcome::unwritten)?;
-    let kept = bridge.store.keep_shown(chat, room.as_str(), digest(&name, &topic)).await;
+    let kept = bridge.store.keep_shown(chat, room.as_str(), digest(&name, topic)).await;
     kept.map_err(outcome::unwritten)?;
     bridge.store.made(&key.to_string(), &room).await.map_err(outcome::unwritten)?;
     Ok(Said { message: None, thread: Some(ThreadId::new(room.as_str())), calls })
@@ -96,7 +95,7 @@ pub(super) async fn update(
 ) -> Result<Said, SayError> {
     let said = |calls| Said { message: None, thread: Some(ThreadId::new(room.as_str())), calls };
     let (name, topic) = (name(state), topic(state));
-    let digest = digest(&name, &topic);
+    let digest = digest(&name, topic);
     let shown = bridge.store.shown(chat, room.as_str()).await.map_err(outcome::unwritten)?;
     if shown.content == digest {
         return Ok(said(0));
@@ -111,7 +110,7 @@ pub(super) async fn update(
     let mut calls = 0;
     for (kind, now, content) in [
         ("m.room.name", there.name() == Some(name.clone()), json!({ "name": name })),
-        ("m.room.topic", there.topic() == Some(topic.clone()), json!({ "topic": topic })),
+        ("m.room.topic", there.topic().as_deref() == Some(topic), json!({ "topic": topic })),
     ] {
         if now {
             continue;
@@ -129,13 +128,14 @@ pub(super) async fn update(
     Ok(said(calls))
 }
 
+/// A room's name and topic are never encrypted: so neither holds a word of the prompt's or the agent's.
 fn name(state: &ThreadState) -> String {
     let over = if state.state == SessionLook::Ended { "✓ " } else { "" };
-    shortened(&format!("{over}{}", name_of(state)), LONGEST_NAME, TextUnit::Bytes)
+    shortened(&format!("{over}{}", state.session), LONGEST_NAME, TextUnit::Bytes)
 }
 
-fn topic(state: &ThreadState) -> String {
-    shortened(&standing_of(state), LONGEST_TOPIC, TextUnit::Bytes)
+fn topic(state: &ThreadState) -> &'static str {
+    words_of(state.state)
 }
 
 fn digest(name: &str, topic: &str) -> String {
@@ -305,4 +305,27 @@ async fn within<T>(call: impl Future<Output = Result<T, SayError>>) -> Result<T,
 /// What is asked, or is the same when it is done twice, is in no doubt.
 fn settled(error: SayError) -> SayError {
     without_doubt(super::door::Failed { refusal: None, error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vigie_core::Timestamp;
+
+    /// Room state is readable for the homeserver, whatever the room's encryption is.
+    #[test]
+    fn a_rooms_name_and_topic_hold_nothing_of_the_prompts_and_the_agents() {
+        let of = |look| ThreadState {
+            session: "PD-285".parse().unwrap(),
+            title: "rotate the key".into(),
+            state: look,
+            detail: Some("I found the key in the vault".into()),
+            since: Timestamp::from_timestamp(1_796_000_000, 0).unwrap(),
+        };
+        let shown = |look| (name(&of(look)), topic(&of(look)));
+        assert_eq!(shown(SessionLook::Working), ("PD-285".into(), "Working"));
+        assert_eq!(shown(SessionLook::Waiting), ("PD-285".into(), "◆ Waits for you"));
+        assert_eq!(shown(SessionLook::Lost), ("PD-285".into(), "✕ Lost"));
+        assert_eq!(shown(SessionLook::Ended), ("✓ PD-285".into(), "Ended"));
+    }
 }

@@ -96,7 +96,7 @@ fn sheet(state: &ThreadState) -> Sheet {
 }
 
 /// `PD-285 import of timetables`.
-pub(super) fn name_of(state: &ThreadState) -> String {
+fn name_of(state: &ThreadState) -> String {
     let session = state.session.as_str();
     let title = vigie_core::text::reveal(&state.title).text;
     let mut words = title.text.split_whitespace().peekable();
@@ -105,8 +105,15 @@ pub(super) fn name_of(state: &ThreadState) -> String {
 }
 
 /// `◆ Waits for you: permission, since 09:08 UTC`.
-pub(super) fn standing_of(state: &ThreadState) -> String {
-    let words = match state.state {
+fn standing_of(state: &ThreadState) -> String {
+    let words = words_of(state.state);
+    let detail = state.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
+    format!("{words}{detail}, since {}", state.since.format("%-d %B, %H:%M UTC"))
+}
+
+/// The state alone, in words of our own.
+pub(super) fn words_of(look: SessionLook) -> &'static str {
+    match look {
         SessionLook::Starting => "Starting",
         SessionLook::Idle => "Idle",
         SessionLook::Working => "Working",
@@ -115,9 +122,7 @@ pub(super) fn standing_of(state: &ThreadState) -> String {
         SessionLook::Limited => "◐ At its limit",
         SessionLook::Ended => "Ended",
         SessionLook::Lost => "✕ Lost",
-    };
-    let detail = state.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
-    format!("{words}{detail}, since {}", state.since.format("%-d %B, %H:%M UTC"))
+    }
 }
 
 #[cfg(test)]
