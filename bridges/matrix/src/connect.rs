@@ -105,10 +105,6 @@ fn builder(folder: &Folder, homeserver: &str) -> Result<ClientBuilder, NotReady>
         .request_config(RequestConfig::new().disable_retry().timeout(ANSWER)))
 }
 
-<<<<<<< HEAD
-/// Makes the client the account's, to hear on from `cursor`: what matrix-sdk counts itself is set back,
-/// since it counts before anybody has written down what came.
-=======
 /// As matrix-sdk makes its own, but what goes to the homeserver (a password, a token) goes nowhere that
 /// it points to.
 fn http() -> Result<reqwest::Client, NotReady> {
@@ -120,9 +116,8 @@ fn http() -> Result<reqwest::Client, NotReady> {
     client.build().map_err(|error| NotReady::Unreached(Box::new(HttpError::Reqwest(error))))
 }
 
-/// The account's client, which hears on from `cursor`: what matrix-sdk counts itself is set back, since
-/// it counts before anybody has written down what came.
->>>>>>> edges
+/// Makes the client the account's, to hear on from `cursor`: what matrix-sdk counts itself is set back,
+/// since it counts before anybody has written down what came.
 pub(crate) async fn connect(
     client: &Client,
     folder: &Folder,
