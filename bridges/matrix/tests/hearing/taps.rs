@@ -16,7 +16,7 @@ use super::support::{Ground, now};
 
 fn asks(action: Action) -> Say {
     let button = Button { label: "It".into(), detail: None, weight: Weight::Plain, action };
-    let body = Body::Text { text: Rich::plain("What now?"), buttons: vec![button] };
+    let body = Body::Text { text: Rich::plain("What now?"), part: None, buttons: vec![button] };
     Say::Post { post: Post { from: None, level: Level::Note, body }, reply_to: None }
 }
 
