@@ -168,7 +168,8 @@ mod tests {
         let there = other.local_addr().unwrap();
         let first = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = first.local_addr().unwrap();
-        let server = tokio::spawn(async move {
+        let mut server = tokio::task::JoinSet::new();
+        server.spawn(async move {
             let (mut stream, _) = first.accept().await.unwrap();
             let mut bytes = [0; 4096];
             let _ = stream.read(&mut bytes).await;
@@ -183,6 +184,6 @@ mod tests {
             _ = other.accept() => panic!("the password went to another server"),
         };
         assert_eq!(answered.status().as_u16(), 307);
-        server.await.unwrap();
+        server.join_next().await.unwrap().unwrap();
     }
 }

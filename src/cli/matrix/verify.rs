@@ -1,6 +1,10 @@
 //! `vigie matrix verify`: a person compares what the phone shows with what stands here.
 
-use std::{future::Future, time::Duration};
+use std::{
+    future::{Future, pending},
+    time::Duration,
+};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
     Desk, Failure, Out, plain,
@@ -60,9 +64,17 @@ fn is_open(each: &VerificationShape) -> bool {
 
 /// `None` when Ctrl-C comes first.
 async fn or_interrupt<T>(work: impl Future<Output = T>) -> Option<T> {
+    // Before the work asks anything: until somebody listens, a Ctrl-C ends the program at once.
+    let interrupts = signal(SignalKind::interrupt());
+    let interrupted = async {
+        match interrupts {
+            Ok(mut interrupts) => interrupts.recv().await,
+            Err(_) => pending().await,
+        }
+    };
     tokio::select! {
         done = work => Some(done),
-        _ = tokio::signal::ctrl_c() => None,
+        _ = interrupted => None,
     }
 }
 

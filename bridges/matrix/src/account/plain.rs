@@ -405,7 +405,8 @@ mod tests {
     async fn an_answer_without_end_is_not_read_to_its_end() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(async move {
+        let mut server = tokio::task::JoinSet::new();
+        server.spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
             let _ = stream.read(&mut [0; 4096]).await;
             let head = b"HTTP/1.1 200 OK\r\n\r\n";

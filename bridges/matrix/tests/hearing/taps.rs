@@ -61,7 +61,7 @@ async fn a_tap_and_a_reply_wait_for_what_they_answer() {
     ground
         .while_hearing(async {
             ground.ada.wait_message(&room, "What now?").await;
-            ground.ada.react(&room, &event, "1\u{FE0F}\u{20E3}").await;
+            ground.ada.react(&room, &event, "⏹").await;
             ground.ada.reply(&room, &event, "as you like").await;
             ground.ada.say_in_thread(&room, &event, "elsewhere").await;
             // What waits holds nothing else up, and is still not heard when that is.
