@@ -303,6 +303,7 @@ fn every_dependency_is_in_the_table() {
         "src/core/Cargo.toml",
         "src/workflow/Cargo.toml",
         "bridges/kit/Cargo.toml",
+        "bridges/matrix/Cargo.toml",
         "bridges/phone/Cargo.toml",
         "bridges/telegram/Cargo.toml",
         "xtask/Cargo.toml",
