@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use std::collections::HashMap;
 use vigie_core::{
     Timestamp,
-    bridge::Heard,
+    bridge::{Heard, HeardKind},
     id::BridgeName,
     state::{Facts, Sending},
 };
@@ -34,6 +34,8 @@ impl Held {
         let waits = match sending {
             None => false,
             Some(Sending::Now) => true,
+            // A tap names its request itself, and whoever tapped waits for a word within seconds.
+            Some(Sending::InDoubt) if matches!(heard.what, HeardKind::Tap { .. }) => false,
             Some(Sending::InDoubt) => {
                 self.0.retain(|_, since| now - *since < FORGOTTEN);
                 now - *self.0.entry(key.clone()).or_insert(now) < IN_DOUBT
@@ -50,7 +52,7 @@ impl Held {
 mod tests {
     use super::*;
     use vigie_core::{
-        bridge::{HeardKind, Place, Room},
+        bridge::{Action, Place, Room},
         id::{ChatId, MessageId},
     };
 
@@ -82,6 +84,14 @@ mod tests {
         assert!(!waits(None, &UNKNOWN));
         assert!(!waits(Some(Sending::Now), &Facts { unknown: false, ..UNKNOWN }));
         assert!(!waits(Some(Sending::Now), &Facts { known: true, ..UNKNOWN }));
+    }
+
+    #[test]
+    fn a_tap_says_itself_what_it_is_about() {
+        let (message, action) = (MessageId::new("$card"), Action::InterruptAll);
+        let tap = Heard { what: HeardKind::Tap { message, action }, ..tap() };
+        assert!(!Held::default().waits(Some(Sending::InDoubt), &tap, &UNKNOWN, at(0)));
+        assert!(Held::default().waits(Some(Sending::Now), &tap, &UNKNOWN, at(0)));
     }
 
     #[test]
