@@ -390,6 +390,7 @@ mod tests {
         let log_in = |device: &str| {
             let staging = folder.staging(&held, now).unwrap();
             assert!(!staging.is_set_up());
+            staging.make_crypto().unwrap();
             staging.store_key().unwrap();
             staging.keep_session(&session(device)).unwrap();
             let key = staging.store_key().unwrap();
@@ -415,7 +416,9 @@ mod tests {
         let held = folder.hold().unwrap();
         let now = "2026-11-30T10:00:00Z".parse().unwrap();
         // Broken off before it succeeded.
-        folder.staging(&held, now).unwrap().store_key().unwrap();
+        let staging = folder.staging(&held, now).unwrap();
+        staging.make_crypto().unwrap();
+        staging.store_key().unwrap();
         folder.settle(&held, now).unwrap();
         assert!(!folder.is_set_up());
         // Broken off after.

@@ -18,7 +18,7 @@ pub(crate) fn words(content: &Map<String, Value>, me: &str) -> String {
 /// Some clients take every `/word` for a command of their own and do not send it, so `!status` is
 /// `/status`. Only for words that are commands of Vigie's.
 fn as_command(text: &str) -> String {
-    let word = text.strip_prefix('!').and_then(|rest| rest.split_whitespace().next());
+    let word = text.strip_prefix('!').and_then(|rest| rest.split(char::is_whitespace).next());
     let is_ours = |word: &str| {
         let word = word.to_ascii_lowercase();
         word == "help" || word == "pair" || MENU.iter().any(|entry| entry.word == word)
