@@ -352,6 +352,7 @@ fn matrix_is_switched_on_and_told_its_ways() {
         unsigned_devices = "accept"
         unencrypted = "accept"
         plain_rooms = "accept"
+        new_identities = "accept"
         events_a_minute = 600
         polls = true
         quick_reactions = false
@@ -365,6 +366,7 @@ fn matrix_is_switched_on_and_told_its_ways() {
         unsigned_devices: Unsafe::Accept,
         unencrypted: Unsafe::Accept,
         plain_rooms: Unsafe::Accept,
+        new_identities: Unsafe::Accept,
         events_a_minute: 600.try_into().unwrap(),
         polls: OnOff::On,
         quick_reactions: OnOff::Off,
@@ -436,7 +438,7 @@ recovery_key = "none of this"
     config.toml:19:1: [matrix] has no key `recovery_key`
       | recovery_key = "none of this"
       | ^^^^^^^^^^^^
-      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, events_a_minute, polls, quick_reactions, long_answers.
+      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, new_identities, events_a_minute, polls, quick_reactions, long_answers.
     "#);
 }
 

@@ -187,6 +187,8 @@ pub struct Matrix {
     pub unencrypted: Unsafe,
     /// Rooms without encryption.
     pub plain_rooms: Unsafe,
+    /// Another identity of somebody who was never verified.
+    pub new_identities: Unsafe,
     /// What the homeserver lets the account send.
     pub events_a_minute: NonZeroUsize,
     pub polls: OnOff,

@@ -3,6 +3,7 @@
 
 mod cursor;
 pub(crate) mod heard;
+mod identity;
 mod legend;
 mod place;
 mod receipt;
@@ -28,6 +29,7 @@ const OWNER: Owner = Owner {
         include_str!("migrations/002_said.sql"),
         include_str!("migrations/003_rooms.sql"),
         include_str!("migrations/004_used.sql"),
+        include_str!("migrations/005_identity.sql"),
     ],
 };
 
