@@ -5,6 +5,7 @@ use std::{
     process::{Command, Stdio},
     time::Duration,
 };
+use tokio_util::sync::CancellationToken;
 use vigie_core::{
     bridge::{Bridge as _, Place},
     id::DeliveryId,
@@ -12,7 +13,7 @@ use vigie_core::{
 use vigie_matrix::Layout;
 
 use crate::{
-    desk::{Desk, Wish, main, open, post},
+    desk::{Desk, Ear, Wish, main, open, post, surely},
     posts,
 };
 
@@ -32,7 +33,7 @@ async fn a_key_said_again_is_one_message_and_shows_the_newest() {
         .await;
     let desk = desk.restarted();
     desk.hearing(async {
-        let again = desk.bridge.say(&place, &post(posts::text("once")), key).await.unwrap();
+        let again = desk.surely(&place, &post(posts::text("once")), key).await;
         assert_eq!(again.message, first.message);
         forget(&desk, key);
         let again =
@@ -90,8 +91,11 @@ fn the_one_that_is_killed() {
     runtime.block_on(async {
         let bridge = open(home.as_ref(), &Wish::new(Layout::Direct));
         let key: DeliveryId = key.parse().unwrap();
-        let said = bridge.say(&main(&room), &post(posts::text("killed")), key).await;
-        panic!("it lived to tell: {said:?}");
+        let (place, words) = (main(&room), post(posts::text("killed")));
+        tokio::select! {
+            ended = bridge.hear(&Ear, CancellationToken::new()) => panic!("hearing ended: {ended:?}"),
+            said = surely(&bridge, &place, &words, key) => panic!("it lived to tell: {said:?}"),
+        }
     });
 }
 
@@ -113,7 +117,7 @@ async fn one_that_is_killed_at_any_moment_says_it_once() {
         desk = desk.restarted();
         killed(&desk, &place, key, Duration::from_millis(150 + round * 120)).await;
         let words = post(posts::text("killed"));
-        desk.bridge.say(&place, &words, key).await.unwrap();
+        desk.hearing(desk.surely(&place, &words, key)).await;
         let sent = desk.count(&place, "m.room.encrypted").await;
         assert_eq!(sent, 2 + usize::try_from(round).unwrap(), "round {round}");
     }
