@@ -372,6 +372,8 @@ fn outside(
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
     let (events, mail) = (store.clone(), store.clone());
     let protections = protections(&ground.lacking);
+    let projects = ground.config.projects.iter().map(|project| project.name.to_string()).collect();
+    let agents = ground.config.agents.iter().map(|agent| agent.name.to_string()).collect();
     Outside {
         hub: hub.clone(),
         newest: store.newest(),
@@ -405,9 +407,11 @@ fn outside(
         programs: Some(programs),
         matrix: None,
         protections,
+        assets: vigie_phone::assets_router(&vigie_dashboard::files::FILES),
+        projects,
+        agents,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
-            assets: vigie_phone::assets_router(),
             login_page: vigie_phone::login_page,
             person: |caller, extensions| {
                 let (id, name) = (caller.human.to_string(), caller.name.clone());

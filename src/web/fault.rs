@@ -40,6 +40,10 @@ impl Fault {
         &self.error
     }
 
+    pub(super) fn hint_words(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     pub(super) fn not_signed_in() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "not_signed_in", "you are not signed in")
             .hint("Make a link at the desk: vigie login")

@@ -12,6 +12,7 @@ mod login;
 mod logins;
 mod loopback;
 mod outside;
+mod pages;
 mod people;
 mod serve;
 pub mod shapes;

@@ -85,6 +85,11 @@ pub struct Outside {
     /// Whose a process of this user is: the person's, or an agent's.
     pub whose: fn(u32) -> Peer,
     pub protections: Arc<[ProtectionShape]>,
+    /// Goes under `/assets`, for everybody: style, icons and scripts.
+    pub assets: Router,
+    /// What a new session can be in.
+    pub projects: Arc<[String]>,
+    pub agents: Arc<[String]>,
     pub phone: Option<PhoneMount>,
     pub programs: Option<ProgramsMount>,
     /// The account on Matrix, where there is one.
@@ -159,8 +164,6 @@ pub struct ProgramsMount {
 pub struct PhoneMount {
     /// Goes under `/phone`.
     pub router: Router,
-    /// Goes under `/assets`, for everybody: style and icons.
-    pub assets: Router,
     /// The page that asks for a code, with a line that says why.
     pub login_page: fn(Option<&str>) -> String,
     /// Puts the caller into a request as the phone's router expects it.

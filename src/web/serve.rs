@@ -38,6 +38,7 @@ use super::{
     logins::{Logins, LoginsError},
     loopback::{self, OtherEnd},
     outside::{Outside, ProgramsMount},
+    pages,
     people::{Caller, People},
     shapes::Reaches,
     socket::{self, Peer},
@@ -205,13 +206,14 @@ fn browsers(app: &App) -> Router {
     let mut inside: Router<App> = Router::new()
         .route("/", get(home))
         .nest("/api/v1", api::router())
-        .fallback(async || Fault::no_such_page());
-    let mut open = login::router().route("/healthz", get(healthz));
+        .merge(pages::router())
+        .fallback(pages::nothing_here);
+    let open = login::router().route("/healthz", get(healthz));
     if let Some(phone) = &app.outside.phone {
         let page = phone.router.clone().layer(middleware::from_fn(phone_allowed));
         inside = inside.nest_service("/phone", page);
-        open = open.nest_service("/assets", phone.assets.clone());
     }
+    let open = open.nest_service("/assets", app.outside.assets.clone());
     let open = open.layer(middleware::from_fn(hurry));
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::signed_in));
     open.merge(inside)

@@ -424,6 +424,13 @@ pub struct AnswerGate {
     pub choice: String,
 }
 
+/// A button of a card, as the page has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TapGate {
+    pub action: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Screen {
     pub session: String,

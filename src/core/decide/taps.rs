@@ -148,23 +148,17 @@ impl Work<'_> {
 
     /// What a tap does.
     pub(super) fn tap(&mut self, action: &Action, who: &Who) -> Told {
-        let once = Given::Allow { code_typed: false };
-        let given =
-            |work: &mut Self, gate: &GateId, given| Told::of(work.answer_gate(*gate, given, who));
         match action {
-            Action::Allow { gate } => given(self, gate, once),
-            Action::AllowForSession { gate } => {
-                given(self, gate, Given::AllowForSession { code_typed: false })
-            }
-            Action::AllowWithEdits { gate } => given(self, gate, Given::AllowWithEdits),
-            Action::Deny { gate } => given(self, gate, Given::Deny { reason: None }),
-            Action::Choose { gate, question, option } => {
-                given(self, gate, Given::Option { question: *question, option: *option })
-            }
-            Action::Submit { gate, question } => {
-                given(self, gate, Given::Ticked { question: *question })
-            }
-            Action::SendBack { gate } => given(self, gate, Given::AskBack),
+            Action::Allow { gate }
+            | Action::AllowForSession { gate }
+            | Action::AllowWithEdits { gate }
+            | Action::Deny { gate }
+            | Action::Choose { gate, .. }
+            | Action::Submit { gate, .. }
+            | Action::SendBack { gate } => match Given::by_button(action) {
+                Some(given) => Told::of(self.answer_gate(*gate, given, who)),
+                None => already_gone(),
+            },
             Action::SendTo { heard, session } => self.send_kept(*heard, *session),
             Action::StartAndSend { heard } => self.start_and_send(*heard, who),
             Action::Drop { heard } => self.drop_kept(*heard),

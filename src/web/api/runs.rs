@@ -92,7 +92,7 @@ pub(super) async fn list(
     }
 }
 
-pub(super) async fn read_open(app: &App, caller: &Caller) -> Result<Vec<RunView>, Fault> {
+pub(in crate::web) async fn read_open(app: &App, caller: &Caller) -> Result<Vec<RunView>, Fault> {
     let listing = RunListing { workflow: None, open_only: true };
     match ask(app, caller, Role::Viewer, Command::Runs(listing)).await? {
         Reply::Runs(views) => Ok(views),

@@ -33,6 +33,8 @@ impl State {
             | Command::Kill { .. }
             | Command::Resume { .. }
             | Command::Answer { .. }
+            | Command::Tap { .. }
+            | Command::Cards { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::AddToken { .. }
