@@ -97,6 +97,11 @@ impl Home {
             programs: None,
             matrix: None,
             protections: Arc::new([]),
+            versions: Arc::new([]),
+            doctor: Arc::new(|| Box::pin(async { Err("nobody looks".into()) })),
+            assets: assets(),
+            projects: Arc::new([]),
+            agents: Arc::new([]),
             phone: Some(phone()),
         };
         let parts = Parts {
@@ -283,12 +288,14 @@ fn events(after: u64, most: usize) -> Vec<Event> {
 #[derive(Clone)]
 struct Name(String);
 
+fn assets() -> Router {
+    Router::new().route("/{name}", get(async |request: Asked| request.uri().path().to_owned()))
+}
+
 fn phone() -> PhoneMount {
     let page = async |Extension(Name(name)): Extension<Name>| format!("the phone of {name}");
-    let assets = async |request: Asked| request.uri().path().to_owned();
     PhoneMount {
         router: Router::new().route("/", get(page)),
-        assets: Router::new().route("/{name}", get(assets)),
         login_page: |message| format!("login: {}", message.unwrap_or("ask")),
         person: |caller: &Caller, extensions: &mut Extensions| {
             extensions.insert(Name(caller.name.clone()));

@@ -11,6 +11,7 @@ pub mod frame;
 pub mod gate;
 pub mod pieces;
 pub mod rich;
+pub mod system;
 pub mod waiting;
 pub mod words;
 
