@@ -24,6 +24,7 @@ mod outbox;
 mod outcome;
 mod peers;
 mod people;
+mod reactions;
 mod reports;
 mod requests;
 mod reserve;

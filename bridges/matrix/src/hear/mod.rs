@@ -39,7 +39,7 @@ use vigie_core::bridge::{Inbox, Lost};
 use crate::{
     MatrixBridge, NAME,
     say::typing,
-    store::{SetAside, heard},
+    store::{SetAside, heard, used},
 };
 
 /// Downloads at the same time; each is in memory as a whole.
@@ -211,8 +211,10 @@ async fn connected(bridge: &MatrixBridge) -> Client {
 
 async fn prune(hearing: Hearing<'_>) {
     loop {
-        let before = (hearing.bridge.now() - KEPT).timestamp_millis();
+        let now = hearing.bridge.now();
+        let (before, now) = ((now - KEPT).timestamp_millis(), now.timestamp_millis());
         hearing.written(move |db| heard::prune(db, before)).await;
+        hearing.written(move |db| used::prune(db, now)).await;
         tokio::time::sleep(PRUNE).await;
     }
 }

@@ -8,6 +8,7 @@ mod place;
 mod receipt;
 pub(crate) mod rooms;
 pub(crate) mod said;
+pub(crate) mod used;
 
 pub use heard::SetAside;
 
@@ -28,6 +29,7 @@ const OWNER: Owner = Owner {
         include_str!("migrations/002_said.sql"),
         include_str!("migrations/003_rooms.sql"),
         include_str!("migrations/004_used.sql"),
+        include_str!("migrations/005_used.sql"),
     ],
 };
 

@@ -14,7 +14,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
-    bridge::{Accepted, Attached, Bridge as _, Heard, HeardKind, Inbox, NotAccepted, Noted},
+    bridge::{
+        Accepted, Attached, Bridge as _, Counts, Heard, HeardKind, Inbox, NotAccepted, Noted,
+    },
     id::BridgeName,
 };
 use vigie_matrix::{
@@ -253,6 +255,7 @@ pub(crate) fn bridge(home: &Path, wish: &Wish) -> Arc<MatrixBridge> {
         pace: Pace { events_a_minute: NonZeroUsize::new(6_000).unwrap() },
         polls: true,
         quick_reactions: true,
+        reactions: Counts::Answers,
         parts: None,
     };
     MatrixBridge::open(options).unwrap()
