@@ -6,7 +6,8 @@ use matrix_sdk::{
     Room as MatrixRoom, RoomState,
     ruma::{OwnedRoomId, RoomId, api::client::membership::leave_room, assign},
 };
-use std::{collections::HashMap, time::Duration};
+use serde_json::json;
+use std::{collections::HashMap, future::IntoFuture as _, time::Duration};
 use tracing::{debug, info, warn};
 use vigie_core::{Timestamp, bridge::Noted, id::ChatId};
 
@@ -112,6 +113,7 @@ impl Ways {
                 hearing.shut(&id, NOT_ENCRYPTED.into()).await;
                 hearing.stands(known, Standing::Left).await;
             }
+            say_why(&room).await;
             leave(hearing, &id, NOT_ENCRYPTED).await;
         }
     }
@@ -193,6 +195,26 @@ async fn knocked(hearing: Hearing<'_>, from: String) {
     }
     hearing.handing.noted(&Noted::Knocked { from: from.clone() }).await;
     hearing.remember("", &from, KNOCKED).await;
+}
+
+/// Says in a room without encryption why we do not stay, since few apps show the reason of whoever
+/// leaves. Nothing else is ever written in the clear. Best effort, and said once however often it is
+/// tried: the homeserver knows the transaction.
+async fn say_why(room: &MatrixRoom) {
+    let why = capitalized(NOT_ENCRYPTED);
+    let content = json!({ "msgtype": "m.notice", "body": why, "m.mentions": {} });
+    let transaction = format!("vigie.left.{}", room.room_id().as_str().trim_start_matches('!'));
+    let said =
+        room.send_raw("m.room.message", content).with_transaction_id(transaction.as_str().into());
+    if let Err(error) = Box::pin(said.into_future()).await {
+        debug!(%error, room = %room.room_id(), "could not say why a room is left");
+    }
+}
+
+fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 /// Best effort: if it fails, it is tried again with the next look.
