@@ -18,6 +18,7 @@ use crate::{
         heard,
         rooms::{self, Kind, KnownRoom, Standing},
     },
+    why,
 };
 
 /// A homeserver may say for a moment that it knows of no invitation: how soon to try again, twice as
@@ -89,7 +90,8 @@ impl Ways {
         let Err(error) = joined else { return };
         if self.invitations.failed(room.room_id(), hearing.bridge.now()) {
             let reason = format!(
-                "Vigie was invited to that room and cannot go in ({error}); invite it again"
+                "Vigie was invited to that room and cannot go in: {}; invite it again",
+                why::of_sdk(&error)
             );
             hearing.shut(room.room_id(), reason).await;
         }
@@ -145,7 +147,8 @@ impl Ways {
         debug!(%error, room = old, "the room that replaces it does not let us in");
         if self.successors.failed(to, hearing.bridge.now()) {
             let reason = format!(
-                "that room was replaced by another one, and Vigie cannot go in there ({error}); invite it there"
+                "that room was replaced by another one, and Vigie cannot go in there: {}; invite it there",
+                why::of_sdk(&error)
             );
             hearing.shut(room.room_id(), reason).await;
         }
