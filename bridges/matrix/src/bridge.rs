@@ -133,7 +133,7 @@ pub struct MatrixBridge {
     /// The account's one client, made by whoever asks first.
     client: tokio::sync::Mutex<Option<Client>>,
     /// Read by whoever says something, so that no client is left in the middle of that.
-    saying_now: RwLock<()>,
+    pub(crate) saying_now: RwLock<()>,
     pub(crate) verifying: Verifying,
     pub(crate) saying: say::Saying,
     health: Mutex<Health>,
@@ -179,6 +179,11 @@ impl MatrixBridge {
             cut_off: AtomicU32::default(),
             _held: held,
         }))
+    }
+
+    /// Who we are there: the whole id.
+    pub fn account(&self) -> &str {
+        self.session.user.as_str()
     }
 
     /// The account's client.

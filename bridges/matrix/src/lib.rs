@@ -11,6 +11,7 @@ pub mod markup;
 mod say;
 mod store;
 pub mod verify;
+mod why;
 
 pub use bridge::{Clock, Layout, MatrixBridge, OpenFailed, Options, Pace, Policy, Rule, limits};
 pub use connect::NotReady;

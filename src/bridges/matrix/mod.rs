@@ -7,7 +7,7 @@ pub use vigie_matrix::account::{
     Whoami, find, is_new_enough, log_in, user,
 };
 
-use std::{path::Path, sync::Arc};
+use std::{future::Future, path::Path, pin::Pin, sync::Arc};
 use vigie_core::{
     bridge::{Counts, Room},
     id::BridgeName,
@@ -38,6 +38,12 @@ pub(super) fn add(mut bridges: Bridges, config: &Config, data: &Path, clock: &Cl
     }
     match MatrixBridge::open(options(config, data, clock)) {
         Ok(bridge) => {
+            let account = bridge.account().to_owned();
+            let found = move || {
+                let account = Some(account.clone());
+                Box::pin(async move { account }) as Pin<Box<dyn Future<Output = _> + Send>>
+            };
+            bridges.invites.push((BridgeName::new(MATRIX), Arc::new(found)));
             bridges.all.push(bridge.clone());
             bridges.matrix = Some(bridge);
         }

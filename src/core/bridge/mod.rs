@@ -287,9 +287,10 @@ pub enum SayError {
     /// The thread it should go to is gone.
     #[error("its thread is gone")]
     NoThread,
-    /// No thread can be made in this chat.
-    #[error("no thread can be made there: {reason}")]
-    NoThreads { reason: String },
+    /// No thread can be made in this chat; without a reason: none is wanted there, and nobody needs to
+    /// hear of it.
+    #[error("no thread can be made there: {}", reason.as_deref().unwrap_or("it is set up so"))]
+    NoThreads { reason: Option<String> },
     /// What should be edited or marked is gone.
     #[error("the message it is about is gone")]
     NoMessage,

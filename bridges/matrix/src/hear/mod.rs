@@ -38,7 +38,7 @@ use vigie_core::bridge::{Inbox, Lost};
 
 use crate::{
     MatrixBridge, NAME,
-    say::typing,
+    say::{owed, typing},
     store::{SetAside, heard, used},
 };
 
@@ -177,6 +177,7 @@ async fn with(bridge: &MatrixBridge, inbox: &dyn Inbox, client: &Client) {
             unbroken("late keys", || sealed::open_late(hearing)),
             unbroken("account", || watch::watch(hearing)),
             unbroken("typing", || typing::keep(bridge)),
+            unbroken("reactions", || owed::keep(bridge)),
             prune(hearing),
         )
     };

@@ -20,6 +20,9 @@ use crate::{
 /// What stands on a button, in bytes: longer labels are in the text already, or do not matter.
 const LONGEST_LABEL: usize = 240;
 
+/// A text of so many bytes is shown whole, whatever stands around it.
+const NEVER_CUT: usize = TEXT / 4;
+
 const KEYCAPS: [&str; 10] = [
     "1\u{FE0F}\u{20E3}",
     "2\u{FE0F}\u{20E3}",
@@ -153,22 +156,55 @@ pub(super) fn is_offered(emoji: &str) -> bool {
 }
 
 /// A line for each button: `1️⃣ SQLite — one file, no server`. What the text says already is not said
-/// twice.
+/// twice: where it numbers the options as their keycaps do, one line says so.
 fn legend_lines(buttons: &[Button], shown: &str) -> Vec<String> {
     let emojis = emojis(buttons);
+    let listed = listed(buttons, &emojis, shown);
+    let mut lines: Vec<String> = by_number(&emojis[..listed]).into_iter().collect();
+    let (emojis, buttons) = (&emojis[listed..], &buttons[listed..]);
     let line = |(emoji, button): (Option<&str>, &Button)| {
         let detail = button.detail.as_deref().map(str::trim);
         let detail = detail.filter(|detail| !detail.is_empty() && !shown.contains(detail));
         let detail = detail.map(|detail| format!(" — {detail}")).unwrap_or_default();
         Some(format!("{} {}{detail}", emoji?, label(button)))
     };
-    let mut lines: Vec<String> = emojis.iter().copied().zip(buttons).filter_map(line).collect();
+    lines.extend(emojis.iter().copied().zip(buttons).filter_map(line));
     let without: Vec<String> =
         emojis.iter().zip(buttons).filter(|(e, _)| e.is_none()).map(|(_, b)| label(b)).collect();
     if !without.is_empty() {
         lines.push(format!("To choose one of these, write it: {}", without.join(", ")));
     }
     lines
+}
+
+/// How many of the buttons, from the first on, are options that the text numbers in just that way; none
+/// unless it does so with all of them. Of a text that may be cut nobody knows what is seen.
+fn listed(buttons: &[Button], emojis: &[Option<&str>], shown: &str) -> usize {
+    let is_option = |button: &&Button| matches!(button.action, Action::Choose { .. });
+    let options = buttons.iter().take_while(is_option).count();
+    let says = |(at, button): (usize, &Button)| {
+        let option = format!("{}. {}", at + 1, button.label);
+        let rest = |line: &str| line.strip_prefix(&option).map(str::to_owned);
+        let same = |rest: String| rest.is_empty() || rest.starts_with(':');
+        emojis[at].is_some()
+            && emojis[at] == KEYCAPS.get(at).copied()
+            && shown.lines().filter_map(rest).any(same)
+    };
+    let all = options == buttons.iter().filter(is_option).count()
+        && shown.len() <= NEVER_CUT
+        && buttons[..options].iter().enumerate().all(says);
+    if all { options } else { 0 }
+}
+
+/// How options are answered that the text has numbered.
+fn by_number(emojis: &[Option<&str>]) -> Option<String> {
+    let (first, others) = emojis.split_first()?;
+    let or_last = others.last().map(|last| format!(" to {}", last.unwrap_or_default()));
+    Some(format!(
+        "React with {}{}, or write the number.",
+        first.unwrap_or_default(),
+        or_last.unwrap_or_default()
+    ))
 }
 
 pub(super) fn label(button: &Button) -> String {
@@ -293,6 +329,30 @@ mod tests {
         ];
         let lines = legend_lines(&buttons, "Which? (said above)");
         assert_eq!(lines, ["1️⃣ SQLite — one file, no server", "2️⃣ Postgres"]);
+    }
+
+    #[test]
+    fn options_that_the_text_numbers_are_not_listed_again() {
+        let deny = button("Deny", None, Action::Deny { gate: gate() });
+        let mut buttons = vec![
+            choose("SQLite", Some("one file, no server"), 0),
+            choose("Postgres", None, 1),
+            choose("None", None, 2),
+        ];
+        let text = "Which?\n1. SQLite: one file, no server\n2. Postgres\n3. None";
+        let rule = "React with 1️⃣ to 3️⃣, or write the number.";
+        assert_eq!(legend_lines(&buttons, text), [rule]);
+        buttons.push(deny);
+        assert_eq!(legend_lines(&buttons, text), [rule, "👎 Deny"]);
+        for text in [
+            "Which?\n1. SQLite\n2. Postgres",
+            "Which?\n2. SQLite\n1. Postgres\n3. None",
+            "Which?\n1. SQLite 3\n2. Postgres\n3. None",
+        ] {
+            assert_eq!(legend_lines(&buttons, text).len(), 4, "{text}");
+        }
+        let long = format!("{text}\n{}", "x".repeat(TEXT));
+        assert_eq!(legend_lines(&buttons, &long).len(), 4);
     }
 
     #[test]
