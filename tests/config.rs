@@ -353,6 +353,7 @@ fn matrix_is_switched_on_and_told_its_ways() {
         unencrypted = "accept"
         plain_rooms = "accept"
         reactions = "answer"
+        new_identities = "accept"
         events_a_minute = 600
         polls = true
         quick_reactions = false
@@ -367,6 +368,7 @@ fn matrix_is_switched_on_and_told_its_ways() {
         unencrypted: Unsafe::Accept,
         plain_rooms: Unsafe::Accept,
         reactions: Reactions::Answer,
+        new_identities: Unsafe::Accept,
         events_a_minute: 600.try_into().unwrap(),
         polls: OnOff::On,
         quick_reactions: OnOff::Off,
@@ -439,7 +441,7 @@ recovery_key = "none of this"
     config.toml:19:1: [matrix] has no key `recovery_key`
       | recovery_key = "none of this"
       | ^^^^^^^^^^^^
-      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, events_a_minute, polls, quick_reactions, long_answers.
+      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, new_identities, events_a_minute, polls, quick_reactions, long_answers.
     "#);
 }
 

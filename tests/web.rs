@@ -9,7 +9,7 @@ use hyper::{Request, Response, StatusCode, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::{net::TcpStream, sync::mpsc, sync::watch};
 use vigie::{
     clock::Clock,
@@ -213,6 +213,7 @@ fn hub(tasks: &Tasks) -> Hub {
                         },
                         threadless: None,
                         opened: None,
+                        readers: BTreeSet::new(),
                     }],
                 })),
                 Command::AddToken { name, hash, scopes } => Ok(Reply::Tokens(vec![TokenRow {

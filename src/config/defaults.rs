@@ -82,6 +82,7 @@ pub(super) fn matrix() -> Matrix {
         unencrypted: Unsafe::Refuse,
         plain_rooms: Unsafe::Refuse,
         reactions: Reactions::Deny,
+        new_identities: Unsafe::Refuse,
         events_a_minute: EVENTS_A_MINUTE,
         polls: OnOff::Off,
         quick_reactions: OnOff::On,

@@ -42,6 +42,7 @@ impl Check<'_> {
             unencrypted: self.caution(row.unencrypted).unwrap_or(usual.unencrypted),
             plain_rooms: self.caution(row.plain_rooms).unwrap_or(usual.plain_rooms),
             reactions: reactions.unwrap_or(usual.reactions),
+            new_identities: self.caution(row.new_identities).unwrap_or(usual.new_identities),
             events_a_minute: events.unwrap_or(usual.events_a_minute),
             polls: row.polls.map_or(usual.polls, on_off),
             quick_reactions: row.quick_reactions.map_or(usual.quick_reactions, on_off),

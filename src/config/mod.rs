@@ -188,6 +188,8 @@ pub struct Matrix {
     /// Rooms without encryption.
     pub plain_rooms: Unsafe,
     pub reactions: Reactions,
+    /// Another identity of somebody who was never verified.
+    pub new_identities: Unsafe,
     /// What the homeserver lets the account send.
     pub events_a_minute: NonZeroUsize,
     pub polls: OnOff,

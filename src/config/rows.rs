@@ -95,6 +95,7 @@ pub(super) struct MatrixRow {
     pub unencrypted: Text,
     pub plain_rooms: Text,
     pub reactions: Text,
+    pub new_identities: Text,
     pub events_a_minute: Option<Spanned<i64>>,
     pub polls: Option<bool>,
     pub quick_reactions: Option<bool>,

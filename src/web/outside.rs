@@ -122,8 +122,9 @@ pub trait MatrixDesk: Send + Sync {
         step: VerificationStep,
     ) -> Result<VerificationShape, MatrixRefusal>;
 
-    /// Takes somebody as they are now, although it is not the identity that was verified.
-    async fn accept_change(&self, user: String) -> Result<(), MatrixRefusal>;
+    /// Takes somebody as they are now, although it is not the identity that was known: with the master
+    /// key that whoever says so looked at.
+    async fn accept_change(&self, user: String, identity: String) -> Result<(), MatrixRefusal>;
 }
 
 /// What is done with a verification.

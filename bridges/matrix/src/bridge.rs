@@ -22,7 +22,9 @@ use crate::{
     NAME,
     account::{Folder, FolderError, Held, Session},
     connect::{self, NotReady},
-    halves, hear, say,
+    halves, hear,
+    readers::Readers,
+    say,
     store::Store,
     verify::Verifying,
 };
@@ -76,6 +78,8 @@ pub struct Policy {
     pub unencrypted: Rule,
     /// Rooms without encryption.
     pub plain_rooms: Rule,
+    /// Another identity of somebody who was never verified.
+    pub new_identities: Rule,
 }
 
 /// How much the homeserver lets the account send.
@@ -136,6 +140,7 @@ pub struct MatrixBridge {
     pub(crate) saying_now: RwLock<()>,
     pub(crate) verifying: Verifying,
     pub(crate) saying: say::Saying,
+    pub(crate) readers: Readers,
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
@@ -174,6 +179,7 @@ impl MatrixBridge {
             client: tokio::sync::Mutex::default(),
             saying_now: RwLock::default(),
             saying: say::Saying::default(),
+            readers: Readers::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
             cut_off: AtomicU32::default(),

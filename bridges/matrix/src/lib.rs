@@ -8,6 +8,7 @@ mod connect;
 mod halves;
 mod hear;
 pub mod markup;
+mod readers;
 mod say;
 mod store;
 pub mod verify;

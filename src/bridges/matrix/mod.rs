@@ -77,6 +77,7 @@ fn options(config: &Config, data: &Path, clock: &Clock) -> Options {
             unsigned_devices: rule(matrix.unsigned_devices),
             unencrypted: rule(matrix.unencrypted),
             plain_rooms: rule(matrix.plain_rooms),
+            new_identities: rule(matrix.new_identities),
         },
         pace: pace(matrix),
         polls: matrix.polls == OnOff::On,

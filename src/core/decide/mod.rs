@@ -25,6 +25,7 @@ mod outcome;
 mod peers;
 mod people;
 mod reactions;
+mod readers;
 mod reports;
 mod requests;
 mod reserve;

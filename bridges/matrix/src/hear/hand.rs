@@ -19,12 +19,12 @@ use super::{
     rooms, sealed,
 };
 use crate::{
-    NAME,
+    NAME, Rule,
     store::{
         heard::{self, Hindrance, Keep, Trust, Waiting},
         rooms::Kind,
     },
-    verify::{Standing, standing},
+    verify::{Standing, stands},
 };
 
 /// Of a stranger's text nothing is needed but a pairing code and the command before it.
@@ -224,9 +224,16 @@ impl Hearing<'_> {
     async fn judged(self, row: &Waiting) -> Result<(), Refusal> {
         policy::judge(row.opened.trust, self.bridge.policy)?;
         let Ok(sender) = UserId::parse(&row.sender) else { return Ok(()) };
-        match self.on_disk(|| Box::pin(standing(self.client, &sender))).await {
+        let store = &self.bridge.store;
+        match self.on_disk(|| Box::pin(stands(self.client, store, &sender))).await.standing {
             Standing::Changed => Err(Refusal::Changed),
-            Standing::Verified | Standing::Unverified => Ok(()),
+            Standing::Renewed if self.bridge.policy.new_identities == Rule::Refuse => {
+                Err(Refusal::Renewed)
+            }
+            Standing::Verified
+            | Standing::Unverified
+            | Standing::NoIdentity
+            | Standing::Renewed => Ok(()),
         }
     }
 
@@ -274,7 +281,7 @@ impl Hearing<'_> {
             Kind::Space => return None,
         };
         let chat = RoomId::parse(&known.chat).ok()?;
-        let room = rooms::sort(self.client, self.bridge.layout, &chat);
+        let room = rooms::sort_surely(self, &chat).await;
         let place = Place {
             bridge: BridgeName::new(NAME),
             chat: ChatId::new(known.chat),

@@ -12,6 +12,7 @@ mod lane;
 mod once;
 mod policy;
 mod read;
+mod readers;
 pub(crate) mod replaced;
 mod rooms;
 mod sealed;
@@ -58,6 +59,7 @@ struct Wake {
     desk: Notify,
     rooms: Notify,
     ways: Notify,
+    readers: Notify,
     sealed: Notify,
     /// Whoever hears goes on with another client.
     client: Notify,
@@ -72,6 +74,7 @@ impl Wake {
         self.desk.notify_one();
         self.rooms.notify_one();
         self.ways.notify_one();
+        self.readers.notify_one();
         self.sealed.notify_one();
     }
 
@@ -174,6 +177,7 @@ async fn with(bridge: &MatrixBridge, inbox: &dyn Inbox, client: &Client) {
             unbroken("sync", || sync::sync(hearing)),
             unbroken("desk", || desk::Desk::new(hearing).run()),
             unbroken("rooms", || rooms::keep_up(hearing)),
+            unbroken("readers", || readers::keep(hearing)),
             unbroken("late keys", || sealed::open_late(hearing)),
             unbroken("account", || watch::watch(hearing)),
             unbroken("typing", || typing::keep(bridge)),

@@ -19,6 +19,8 @@ pub(super) enum Refusal {
     Unsigned,
     /// It came from somebody who was compared and is another one since.
     Changed,
+    /// It came from somebody who has another identity than the one they had from the first.
+    Renewed,
     /// It came without encryption in a room that is encrypted.
     Bare,
     /// It came from a room without encryption.
@@ -53,6 +55,7 @@ impl Refusal {
         match self {
             Self::Unsigned => format!("unsigned {}", device.unwrap_or_default()),
             Self::Changed => "changed".into(),
+            Self::Renewed => "renewed".into(),
             Self::Bare => "bare".into(),
             Self::PlainRoom => "plain room".into(),
             Self::Again => format!("again {}", place_of(Some(event))),
@@ -65,6 +68,7 @@ impl Refusal {
         match self {
             Self::Unsigned => unsigned(device),
             Self::Changed => CHANGED.into(),
+            Self::Renewed => RENEWED.into(),
             Self::Bare => "it came without encryption although this room is encrypted, so anybody on the way could have written it. Send it again with an app that encrypts; or let such messages in with `unencrypted = \"accept\"` under [matrix] in Vigie's configuration".into(),
             Self::Again => "what is encrypted in it came before as another message, or the homeserver does not show one of the two any more, so you may not have sent it now. If you did, send it again in other words; if you did not, tell whoever runs the homeserver".into(),
             Self::Unasked => "you wrote the same before, and the homeserver did not say whether this is that message told once more. Send it again in other words, or when the homeserver answers".into(),
@@ -73,6 +77,8 @@ impl Refusal {
         }
     }
 }
+
+const RENEWED: &str = "the account that wrote it has another identity than before: its owner set encryption up anew, or somebody else writes. At the desk, run `vigie matrix verify` and compare emoji, or look at both identities with `vigie matrix accept`; then send it again";
 
 const CHANGED: &str = "whoever wrote it is not who was verified here before: the account's identity was replaced, by its owner or by somebody else. At the desk, run `vigie matrix verify` and compare the emoji again";
 
@@ -139,7 +145,12 @@ mod tests {
     use std::collections::HashSet;
 
     fn all(rule: Rule) -> Policy {
-        Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule }
+        Policy {
+            unsigned_devices: rule,
+            unencrypted: rule,
+            plain_rooms: rule,
+            new_identities: rule,
+        }
     }
 
     #[test]
@@ -175,6 +186,7 @@ mod tests {
             (Refusal::Again.words(None), "send it again in other words"),
             (Refusal::Unasked.words(None), "when the homeserver answers"),
             (Refusal::OldKey.words(None), "/discardsession"),
+            (Refusal::Renewed.words(None), "vigie matrix accept"),
             (Refusal::Bare.words(None), "Send it again with an app that encrypts"),
             (Refusal::PlainRoom.words(None), "Switch encryption on"),
             (Hindrance::NoKey.words(None), "it asks for the key"),

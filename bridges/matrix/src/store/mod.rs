@@ -3,6 +3,7 @@
 
 mod cursor;
 pub(crate) mod heard;
+mod identity;
 mod legend;
 mod place;
 mod receipt;
@@ -30,6 +31,7 @@ const OWNER: Owner = Owner {
         include_str!("migrations/003_rooms.sql"),
         include_str!("migrations/004_used.sql"),
         include_str!("migrations/005_used.sql"),
+        include_str!("migrations/006_identity.sql"),
     ],
 };
 

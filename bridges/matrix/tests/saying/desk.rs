@@ -234,6 +234,7 @@ pub(crate) fn open(home: &Path, wish: &Wish) -> Arc<MatrixBridge> {
         unsigned_devices: Rule::Refuse,
         unencrypted: Rule::Refuse,
         plain_rooms: wish.plain_rooms,
+        new_identities: Rule::Refuse,
     };
     let options = Options {
         folder: Folder::new(home.join("matrix")),
