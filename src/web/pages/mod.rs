@@ -96,7 +96,7 @@ impl Seen {
 
     /// "Telegram listened 8 s ago · 1 message undelivered".
     fn health(&self) -> Vec<String> {
-        let bridge = |bridge: &vigie_core::command::BridgeView| {
+        let bridge = |bridge: &vigie_core::command::BridgeView| -> Option<String> {
             let name = &bridge.name;
             match (&bridge.trouble, bridge.heard) {
                 (Some(_), _) => format!("{name} has trouble"),
@@ -106,10 +106,11 @@ impl Seen {
                 (None, Some(heard)) => {
                     format!("{name} listened {} ago", vigie_dashboard::words::age(heard, self.now))
                 }
-                (None, None) => format!("{name} is there"),
+                (None, None) => return None,
             }
+            .into()
         };
-        let mut parts: Vec<_> = self.status.bridges.iter().map(bridge).collect();
+        let mut parts: Vec<_> = self.status.bridges.iter().filter_map(bridge).collect();
         let failed = self.status.failed_deliveries.len();
         if failed > 0 {
             parts.push(format!("{} undelivered", many(failed, "message", "messages")));
