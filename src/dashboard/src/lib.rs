@@ -11,6 +11,8 @@ pub mod frame;
 pub mod gate;
 pub mod pieces;
 pub mod rich;
+pub mod session;
+pub mod term;
 pub mod waiting;
 pub mod words;
 
