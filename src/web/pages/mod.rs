@@ -3,6 +3,7 @@
 
 mod board;
 mod live;
+pub(in crate::web) mod system;
 mod waiting;
 
 use axum::{
@@ -32,7 +33,10 @@ use super::{
 use crate::config::{OnOff, Role};
 
 pub(super) fn router() -> Router<App> {
-    Router::new().route("/board", get(board::show)).route("/waiting", get(waiting::show))
+    Router::new()
+        .route("/board", get(board::show))
+        .route("/waiting", get(waiting::show))
+        .route("/system", get(system::show))
 }
 
 /// A page where there is none; programs read the same as JSON.
