@@ -3,7 +3,9 @@
 
 mod board;
 mod live;
+mod session;
 pub(in crate::web) mod system;
+mod terminal;
 mod waiting;
 
 use axum::{
@@ -36,6 +38,11 @@ pub(super) fn router() -> Router<App> {
     Router::new()
         .route("/board", get(board::show))
         .route("/waiting", get(waiting::show))
+        .route("/sessions/{name}", get(session::show))
+        .route("/sessions/{name}/file", get(session::file))
+        .route("/sessions/{name}/terminal", get(terminal::follow))
+        .route("/sessions/{name}/terminal/before", get(terminal::before))
+        .route("/sessions/{name}/recording", get(terminal::recording))
         .route("/system", get(system::show))
 }
 
