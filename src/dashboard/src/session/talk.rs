@@ -78,8 +78,10 @@ pub(super) fn pane(session: &Session, talk: &Talk) -> Markup {
     }
     let at = |before: usize| format!("/sessions/{}?view=conversation&before={before}", session.id);
     html! {
-        @if *before > 0 { p { a href=(at(*before)) { "Older, " (before) " more" } } }
+        p.small { a href="#end" { "To the end" } }
+        @if *before > 0 { p.small { a href=(at(*before)) { "Older, " (before) " more" } } }
         @for turn in turns(all) { (one(session, turn)) }
+        span id="end" {}
         @if *after > 0 { p.foot { a href=(super::address(session, super::View::Conversation)) { "To the newest" } } }
     }
 }
