@@ -78,7 +78,7 @@ impl Painted {
         let same =
             rows.is_empty() && lines.len() == self.lines.len() && screen.columns == self.columns;
         *self = Self { columns: screen.columns, lines };
-        (!same).then(|| Paint { columns: screen.columns, count: self.lines.len(), rows })
+        (!same).then_some(Paint { columns: screen.columns, count: self.lines.len(), rows })
     }
 }
 

@@ -57,6 +57,14 @@ enum Stage {
     Over,
 }
 
+/// Why the waiting is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Woken {
+    Printed,
+    Quiet,
+    Stopped,
+}
+
 struct Watcher {
     app: App,
     session: Session,
@@ -73,11 +81,11 @@ impl Watcher {
             match self.stage {
                 Stage::Over => return None,
                 Stage::New => self.stage = Stage::Told,
-                Stage::Told => {
-                    if let Some(beat) = self.wait().await? {
-                        return Some(beat);
-                    }
-                }
+                Stage::Told => match self.wait().await {
+                    Woken::Stopped => return None,
+                    Woken::Quiet => return Some(sse::Event::default().event("beat").data("")),
+                    Woken::Printed => {}
+                },
             }
             match self.look().await {
                 Ok(screen) => {
@@ -107,8 +115,8 @@ impl Watcher {
         Ok(screen)
     }
 
-    /// Until there may be another screen; or an event that says that there is none yet.
-    async fn wait(&mut self) -> Option<Option<sse::Event>> {
+    /// Until there may be another screen, or for a while.
+    async fn wait(&mut self) -> Woken {
         let signs = &mut self.signs;
         let sign = async {
             match signs {
@@ -117,18 +125,16 @@ impl Watcher {
             }
         };
         let told = tokio::select! {
-            () = self.stop.cancelled() => return None,
+            () = self.stop.cancelled() => return Woken::Stopped,
             sign = sign => sign,
-            () = tokio::time::sleep(BEAT) => {
-                return Some(Some(sse::Event::default().event("beat").data("")));
-            }
+            () = tokio::time::sleep(BEAT) => return Woken::Quiet,
         };
         if told.is_none() {
             self.signs = None;
         }
         tokio::select! {
-            () = self.stop.cancelled() => None,
-            () = tokio::time::sleep(FRAME) => Some(None),
+            () = self.stop.cancelled() => Woken::Stopped,
+            () = tokio::time::sleep(FRAME) => Woken::Printed,
         }
     }
 }

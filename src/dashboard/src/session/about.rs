@@ -46,7 +46,7 @@ fn waiting(prompt: &Prompt) -> Markup {
                 (said(&from)) ". "
                 @match &prompt.state {
                     PromptState::Handed { at, .. } => { "On its way into the agent since " (clock(*at)) "." }
-                    _ => { "Goes in after this turn." }
+                    PromptState::Queued | PromptState::Taken { .. } | PromptState::Refused { .. } => { "Goes in after this turn." }
                 }
             }
         }

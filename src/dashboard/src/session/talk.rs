@@ -136,7 +136,9 @@ fn some(part: &[Said]) -> Markup {
 fn last(part: &[Said]) -> Markup {
     let line = part.iter().rev().find_map(|said| match &said.what {
         What::Tool(line) => Some(line.as_str()),
-        _ => None,
+        What::Person(_) | What::Mail(_) | What::Agent(_) | What::Note(_) | What::Subagent(_) => {
+            None
+        }
     });
     html! { (said(line.unwrap_or_default())) }
 }

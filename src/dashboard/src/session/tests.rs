@@ -1,6 +1,7 @@
 use super::*;
 use crate::term::{Colour, Run, Screen};
 use vigie_core::{
+    caller::Isolated,
     id::{AgentName, ProjectName, SessionId},
     session::{Ended, Life, Role, Spent, Stirred},
 };
@@ -32,7 +33,7 @@ fn view(life: Life) -> SessionView {
         spent: Spent { micro_usd: 1_860_000, input_tokens: 61_400, ..Spent::default() },
         role: Role::Worker,
         spawn: None,
-        isolated: Default::default(),
+        isolated: Isolated::No,
         summary: None,
         token: None,
         stirred: Stirred::default(),
@@ -48,8 +49,8 @@ fn working() -> SessionView {
 
 fn drawn(view: &SessionView, deeds: Deeds, named: Named, pane: Pane) -> String {
     let rights = Rights { answer: May::Look, deeds };
-    let page = SessionPage { view, asked: &[], queue: &[], rights, named, pane, now: now() };
-    super::page(&page).main.0
+    let all = SessionPage { view, asked: &[], queue: &[], rights, named, pane, now: now() };
+    super::page(&all).main.0
 }
 
 fn live(view: &SessionView, deeds: Deeds) -> String {
