@@ -7,7 +7,9 @@ const fit = (term, columns) => {
 };
 const paint = (term, { columns, count, rows }) => {
   fit(term, columns);
-  if (!term.firstElementChild?.classList.contains("row")) term.replaceChildren();
+  const fresh = !term.firstElementChild?.classList.contains("row");
+  const low = fresh || term.scrollHeight - term.scrollTop - term.clientHeight < 8;
+  if (fresh) term.replaceChildren();
   while (term.childElementCount > count) term.lastElementChild.remove();
   while (term.childElementCount < count) {
     const row = document.createElement("span");
@@ -15,12 +17,14 @@ const paint = (term, { columns, count, rows }) => {
     term.append(row);
   }
   for (const [at, html] of rows) term.children[at].innerHTML = html;
+  if (low) term.scrollTop = term.scrollHeight;
 };
 
-// Live: one stream a terminal; it comes back by itself until the session is over.
+// Live: one stream a terminal. It comes back by itself: a session that starts has no screen for a moment.
 const live = { term: null, stream: null, retry: null, tries: 0 };
 const words = (term, text) => {
-  const node = term.parentElement.querySelector("[data-term-says]");
+  const node = term.parentElement?.querySelector("[data-term-says]");
+  if (!node) return;
   node.textContent = text ?? "";
   node.hidden = !text;
 };
@@ -34,17 +38,16 @@ const listen = (term) => {
     words(term, null);
     paint(term, JSON.parse(data));
   });
-  stream.addEventListener("over", ({ data }) => {
-    stream.close();
-    words(term, JSON.parse(data).words);
-    // Its holder may be between two states, and then it is there again.
-    live.retry = setTimeout(() => term.isConnected && listen(term), 5_000);
-  });
-  stream.onerror = () => {
+  const later = () => {
     stream.close();
     live.tries++;
     live.retry = setTimeout(() => term.isConnected && listen(term), Math.min(live.tries, 5) * 1_000);
   };
+  stream.addEventListener("over", ({ data }) => {
+    later();
+    if (live.tries > 2) words(term, JSON.parse(data).words);
+  });
+  stream.onerror = later;
 };
 const look = () => {
   for (const term of document.querySelectorAll(".term[data-columns]")) fit(term, term.dataset.columns);
@@ -52,7 +55,7 @@ const look = () => {
   if (term === live.term) return;
   clearTimeout(live.retry);
   live.stream?.close();
-  Object.assign(live, { term: null, stream: null });
+  Object.assign(live, { term: null, stream: null, tries: 0 });
   if (term) listen(term);
 };
 document.addEventListener("click", async ({ target }) => {

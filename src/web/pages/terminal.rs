@@ -95,7 +95,7 @@ impl Watcher {
                 }
                 Err(why) => {
                     self.stage = Stage::Over;
-                    let words = format!("Its screen is not told any more: {why}.");
+                    let words = format!("Its screen cannot be read: {why}.");
                     return Some(event("over", &json!({ "words": words })));
                 }
             }
