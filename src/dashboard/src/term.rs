@@ -1,7 +1,7 @@
 //! A terminal's screen as rows of markup: text, cut into spans that look alike. Colours are classes of
 //! `palette.css`, since a page carries no style of its own.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use unicode_width::UnicodeWidthChar;
 use vigie_core::text::reveal;
 
@@ -82,17 +82,20 @@ impl Painted {
     }
 }
 
-/// The classes of one cell and what stands in it.
+/// What stands in one cell, and its classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Cell {
     text: String,
     wide: bool,
+    /// The colour behind it; empty: the terminal's own.
+    ground: String,
     class: String,
 }
 
 impl Cell {
     fn is_blank(&self) -> bool {
-        self.text == " " && !["k", "ul", "cur"].iter().any(|mark| self.class.contains(mark))
+        let seen = ["ul", "cur"].iter().any(|mark| self.class.contains(mark));
+        self.text == " " && self.ground.is_empty() && !seen
     }
 }
 
@@ -105,17 +108,21 @@ pub fn line(runs: &[Run], cursor: Option<u16>) -> Markup {
     while cells.last().is_some_and(Cell::is_blank) {
         cells.pop();
     }
-    let mut written = String::new();
-    for alike in cells.chunk_by(|one, other| one.class == other.class) {
-        let class = &alike[0].class;
-        let text = text(alike);
-        if class.is_empty() {
-            written.push_str(&text.0);
-        } else {
-            written.push_str(&html! { span class=(class) { (text) } }.0);
+    html! {
+        @for alike in cells.chunk_by(|one, other| one.ground == other.ground) {
+            @let ground = &alike[0].ground;
+            @if ground.is_empty() { (inked(alike)) } @else { span class={ "k " (ground) } { (inked(alike)) } }
         }
     }
-    PreEscaped(written)
+}
+
+fn inked(cells: &[Cell]) -> Markup {
+    html! {
+        @for alike in cells.chunk_by(|one, other| one.class == other.class) {
+            @let class = &alike[0].class;
+            @if class.is_empty() { (text(alike)) } @else { span class=(class) { (text(alike)) } }
+        }
+    }
 }
 
 /// Wide characters get two columns whatever the font makes of them; what is hidden is seen.
@@ -133,14 +140,17 @@ fn text(cells: &[Cell]) -> Markup {
 }
 
 fn cells(run: &Run) -> Vec<Cell> {
-    let class = class(run);
+    let (ground, class) = classes(run);
     let mut cells: Vec<Cell> = Vec::new();
     for c in run.text.chars().filter(|c| !c.is_control()) {
         match (c.width(), cells.last_mut()) {
+            // What joins two pictures into one: here each has cells of its own.
+            (Some(0), Some(before)) if before.wide && matches!(c, '\u{200d}' | '\u{fe0f}') => {}
             (Some(0) | None, Some(before)) => before.text.push(c),
             (width, _) => {
                 let wide = width.is_some_and(|width| width > 1);
-                cells.push(Cell { text: c.into(), wide, class: class.clone() });
+                let (ground, class) = (ground.clone(), class.clone());
+                cells.push(Cell { text: c.into(), wide, ground, class });
             }
         }
     }
@@ -155,31 +165,35 @@ fn mark(cells: &mut Vec<Cell>, column: u16) {
         end > usize::from(column)
     });
     if cells.is_empty() {
-        cells.push(Cell { text: " ".into(), wide: false, class: String::new() });
+        cells.push(Cell {
+            text: " ".into(),
+            wide: false,
+            ground: String::new(),
+            class: String::new(),
+        });
     }
     let at = under.unwrap_or(cells.len() - 1);
+    cells[at].ground.clear();
     cells[at].class = "cur".into();
 }
 
-fn class(run: &Run) -> String {
+/// The class of its ground, and those of its text. A ground is the colour of a span around it, so
+/// the text on it always says its own.
+fn classes(run: &Run) -> (String, String) {
     let has = |look| run.looks.contains(&look);
-    let (fg, bg) = (index(run.fg), index(run.bg));
-    let (fg, bg) = if has(Look::Inverse) {
-        (
-            bg.map_or("fi".into(), |bg| format!("f{bg}")),
-            fg.map_or("ki".into(), |fg| format!("k{fg}")),
-        )
+    let named = |colour: Option<u8>| colour.map(|colour| format!("f{colour}"));
+    let (ink, ground) = (named(index(run.fg)), named(index(run.bg)));
+    let (ink, ground) = if has(Look::Inverse) {
+        (ground.unwrap_or("fi".into()), ink.unwrap_or("fd".into()))
     } else {
-        (
-            fg.map(|fg| format!("f{fg}")).unwrap_or_default(),
-            bg.map(|bg| format!("k{bg}")).unwrap_or_default(),
-        )
+        let own = if ground.is_some() { "fd" } else { "" };
+        (ink.unwrap_or(own.into()), ground.unwrap_or_default())
     };
     let looks =
         [(Look::Bold, "st"), (Look::Dim, "dim"), (Look::Italic, "it"), (Look::Underline, "ul")];
     let looks = looks.into_iter().filter(|(look, _)| has(*look)).map(|(_, class)| class);
-    let parts = [fg.as_str(), bg.as_str()].into_iter().filter(|part| !part.is_empty());
-    parts.chain(looks).collect::<Vec<_>>().join(" ")
+    let ink = Some(ink.as_str()).filter(|ink| !ink.is_empty());
+    (ground, ink.into_iter().chain(looks).collect::<Vec<_>>().join(" "))
 }
 
 /// Of the palette; `None`: the terminal's own.
@@ -237,7 +251,7 @@ mod tests {
         ];
         assert_eq!(
             line(&runs, None).0,
-            "ok &lt;b&gt; <span class=\"f1 st\">red</span><span class=\"k238\"> on </span>"
+            "ok &lt;b&gt; <span class=\"f1 st\">red</span><span class=\"k f238\"><span class=\"fd\"> on </span></span>"
         );
         assert_eq!(line(&[plain("    ")], None).0, "");
     }
@@ -245,9 +259,12 @@ mod tests {
     #[test]
     fn inverse_turns_both_colours_round() {
         let both = run("x", Colour::Index(2), Colour::Index(4), &[Look::Inverse]);
-        assert_eq!(line(&[both], None).0, "<span class=\"f4 k2\">x</span>");
+        assert_eq!(
+            line(&[both], None).0,
+            "<span class=\"k f2\"><span class=\"f4\">x</span></span>"
+        );
         let own = run(" ", Colour::Default, Colour::Default, &[Look::Inverse]);
-        assert_eq!(line(&[own], None).0, "<span class=\"fi ki\"> </span>");
+        assert_eq!(line(&[own], None).0, "<span class=\"k fd\"><span class=\"fi\"> </span></span>");
     }
 
     #[test]
@@ -286,6 +303,14 @@ mod tests {
     }
 
     #[test]
+    fn pictures_that_are_joined_stand_side_by_side() {
+        assert_eq!(
+            line(&[plain("👩\u{200d}💻.")], None).0,
+            "<span class=\"w\">👩</span><span class=\"w\">💻</span>."
+        );
+    }
+
+    #[test]
     fn any_colour_finds_its_neighbour_in_the_palette() {
         assert_eq!(nearest([255, 0, 0]), 196);
         assert_eq!(nearest([254, 254, 254]), 231);
@@ -317,7 +342,7 @@ mod tests {
                     format!("#{grey:02x}{grey:02x}{grey:02x}")
                 }
             };
-            writeln!(css, ".f{index}{{color:{colour}}}.k{index}{{background:{colour}}}").unwrap();
+            writeln!(css, ".f{index}{{color:{colour}}}").unwrap();
         }
         css
     }

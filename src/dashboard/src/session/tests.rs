@@ -1,8 +1,11 @@
 use super::*;
 use crate::term::{Colour, Run, Screen};
+use std::time::Duration;
 use vigie_core::{
+    agent::PromptForm,
     caller::Isolated,
-    id::{AgentName, ProjectName, SessionId},
+    id::{AgentName, HumanId, ProjectName, PromptId, SessionId},
+    prompt::PromptState,
     session::{Ended, Life, Role, Spent, Stirred},
 };
 
@@ -142,4 +145,52 @@ fn a_screen_that_is_over_is_drawn_as_it_was_last() {
     let shown = drawn(&over, Deeds::Look, Named::This, pane);
     assert!(shown.contains("<span class=\"f196\">bye &lt;i&gt;</span>"), "{shown}");
     assert!(shown.contains("data-columns=\"40\"") && !shown.contains("data-term="));
+}
+
+#[test]
+fn what_waits_for_it_stands_beside_it_as_text() {
+    let prompt = |text: &str, by: Option<&str>| Prompt {
+        id: PromptId::from_parts(now(), 1),
+        session: SessionId::from_parts(now(), 1),
+        number: 1,
+        text: text.into(),
+        form: PromptForm::Text,
+        by: by.map(HumanId::new),
+        message: None,
+        mails: vec![],
+        of_step: None,
+        state: PromptState::Queued,
+    };
+    let queue = [prompt("<b>first</b>", Some("ines")), prompt("then", None)];
+    let view = working();
+    let rights = Rights { answer: May::Look, deeds: Deeds::Look };
+    let pane = Pane::Terminal(Terminal::Live);
+    let named = Named::This;
+    let all =
+        SessionPage { view: &view, asked: &[], queue: &queue, rights, named, pane, now: now() };
+    let shown = super::page(&all).main.0;
+    assert!(shown.contains("Next for it") && shown.contains("&lt;b&gt;first"), "{shown}");
+    assert!(shown.contains("from ines") && shown.contains("from other sessions"), "{shown}");
+    let alone = live(&view, Deeds::Look);
+    assert!(!alone.contains("Next for it"));
+}
+
+#[test]
+fn no_page_of_it_carries_a_style_or_a_script_of_its_own() {
+    let (view, changes) = (working(), Changes::default());
+    let recorded = Recorded { length: Duration::from_secs(249), columns: 88 };
+    let panes = [
+        Pane::Terminal(Terminal::Live),
+        Pane::Conversation(Err("it is gone")),
+        Pane::Diff(Ok(&changes)),
+        Pane::Files(Ok(&changes)),
+        Pane::Mail(&[]),
+        Pane::Cost,
+        Pane::Recording(Ok(&recorded)),
+    ];
+    for pane in panes {
+        let shown = drawn(&view, Deeds::Type, Named::This, pane);
+        assert!(!shown.contains("style=") && !shown.contains("<style"), "{shown}");
+        assert!(!shown.contains("<script>") && !shown.contains(" onclick"), "{shown}");
+    }
 }
