@@ -175,18 +175,20 @@ fn talk(spoken: Spoken, before: Option<usize>) -> Talk {
             let count = all.said.len();
             let end = before.unwrap_or(count).min(count);
             let start = end.saturating_sub(ENTRIES);
-            let said = all.said.into_iter().skip(start).take(end - start).map(said);
+            let mut came = all.came;
+            let some = all.said.into_iter().enumerate().skip(start).take(end - start);
+            let said = some.map(|(at, one)| said(one, came.remove(&at)));
             Talk { said: said.collect(), before: start, after: count - end, printed: None }
         }
     }
 }
 
-fn said(said: looks::Said) -> Said {
+fn said(said: looks::Said, came: Option<String>) -> Said {
     let what = match said.what {
         looks::What::Person { text } => What::Person(bounded(text)),
         looks::What::Mail { text } => What::Mail(bounded(text)),
         looks::What::Agent { text } => What::Agent(bounded(text)),
-        looks::What::Tool { line } => What::Tool(line),
+        looks::What::Tool { line } => What::Tool { line, came },
         looks::What::Note { line } => What::Note(line),
         looks::What::Subagent { lines } => What::Subagent(lines),
     };

@@ -35,8 +35,11 @@ pub enum What {
     Mail(String),
     /// In Markdown.
     Agent(String),
-    /// A use of a tool in one line.
-    Tool(String),
+    /// A use of a tool in one line, and the beginning of what came of it.
+    Tool {
+        line: String,
+        came: Option<String>,
+    },
     Note(String),
     /// Lines of a subagent's own talk.
     Subagent(usize),
@@ -55,13 +58,13 @@ impl Said {
         match self.what {
             What::Person(_) => Some(Speaker::Person),
             What::Mail(_) => Some(Speaker::Others),
-            What::Agent(_) | What::Tool(_) => Some(Speaker::Agent),
+            What::Agent(_) | What::Tool { .. } => Some(Speaker::Agent),
             What::Note(_) | What::Subagent(_) => None,
         }
     }
 
     fn is_work(&self) -> bool {
-        matches!(self.what, What::Tool(_) | What::Subagent(_))
+        matches!(self.what, What::Tool { .. } | What::Subagent(_))
     }
 }
 
@@ -109,7 +112,7 @@ fn one(session: &Session, turn: &[Said]) -> Markup {
         Some(Speaker::Others) => "Others".into(),
         Some(Speaker::Agent) | None => session.name.to_string(),
     };
-    let tools = turn.iter().filter(|said| matches!(said.what, What::Tool(_))).count();
+    let tools = turn.iter().filter(|said| matches!(said.what, What::Tool { .. })).count();
     html! {
         div.turn {
             p.who {
@@ -135,7 +138,7 @@ fn some(part: &[Said]) -> Markup {
 
 fn last(part: &[Said]) -> Markup {
     let line = part.iter().rev().find_map(|said| match &said.what {
-        What::Tool(line) => Some(line.as_str()),
+        What::Tool { line, .. } => Some(line.as_str()),
         What::Person(_) | What::Mail(_) | What::Agent(_) | What::Note(_) | What::Subagent(_) => {
             None
         }
@@ -149,9 +152,15 @@ fn single(what: &What) -> Markup {
         What::Agent(words) => {
             html! { div.doc dir="auto" { (rich::blocks(&text::reveal_styled(&text::markdown(words)))) } }
         }
-        What::Tool(line) => {
+        What::Tool { line, came: None } => {
             html! { p.tool-line { (small_icon("i-screen")) code { (said(line)) } } }
         }
+        What::Tool { line, came: Some(came) } => html! {
+            details.tool {
+                summary { (small_icon("i-screen")) code { (said(line)) } }
+                pre.code-block tabindex="0" { (said(came)) }
+            }
+        },
         What::Note(line) => html! { p.small.dim { (said(line)) } },
         What::Subagent(lines) => {
             html! { p.small.dim { "A subagent worked here: " (many(*lines, "line", "lines")) "." } }

@@ -112,8 +112,8 @@ fn a_conversation_is_turns_with_its_tools_folded_and_all_of_it_is_text() {
         said: vec![
             said(What::Person("<script>x</script>".into())),
             said(What::Agent("**done** <img src=x> [l](javascript:x)".into())),
-            said(What::Tool("Bash: <b>ls</b>".into())),
-            said(What::Tool("Read: a.rs".into())),
+            said(What::Tool { line: "Bash: <b>ls</b>".into(), came: Some("a<script>".into()) }),
+            said(What::Tool { line: "Read: a.rs".into(), came: None }),
             said(What::Note("Interrupted.".into())),
             said(What::Person("again".into())),
         ],
@@ -122,11 +122,13 @@ fn a_conversation_is_turns_with_its_tools_folded_and_all_of_it_is_text() {
     };
     let shown = drawn(&working(), Deeds::Look, Named::This, Pane::Conversation(Ok(&talk)));
     assert_eq!(shown.matches("class=\"turn\"").count(), 3, "{shown}");
-    assert_eq!(shown.matches("<details class=\"tool\">").count(), 1);
+    assert_eq!(shown.matches("<details class=\"tool\">").count(), 2);
     assert!(
         shown.contains("2 tools") && shown.contains("&before=40\"") || shown.contains("before=40")
     );
-    for evil in ["<script>x", "<img", "<b>ls", "javascript:x\"", "<b>Retry", "\u{202e}"] {
+    for evil in
+        ["<script>x", "a<script>", "<img", "<b>ls", "javascript:x\"", "<b>Retry", "\u{202e}"]
+    {
         assert!(!shown.contains(evil), "{evil}: {shown}");
     }
 }
