@@ -388,7 +388,7 @@ fn outside(joined: Joined) -> Outside {
     let Joined { hub, store, ground, tasks, workflows, phone, invites, matrix, doctor } = joined;
     let programs = programs(hub, store, ground.clone(), tasks);
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
-    let (events, mail) = (store.clone(), store.clone());
+    let (events, history, mail) = (store.clone(), store.clone(), store.clone());
     let protections = protections(&ground.lacking);
     let projects = ground.config.projects.iter().map(|project| project.name.to_string()).collect();
     let agents = ground.config.agents.iter().map(|agent| agent.name.to_string()).collect();
@@ -398,6 +398,13 @@ fn outside(joined: Joined) -> Outside {
         events: Arc::new(move |after, most| {
             let store = events.clone();
             Box::pin(async move { read_events(&store, after, most).await }) as Boxed<_>
+        }),
+        history: Arc::new(move |before, most, prefixes| {
+            let store = history.clone();
+            Box::pin(async move {
+                let rows = store.history(before, most, prefixes).await.map_err(unread)?;
+                Ok(rows.into_iter().map(event).collect())
+            }) as Boxed<_>
         }),
         mail: Arc::new(move |query| {
             let store = mail.clone();

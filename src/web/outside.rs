@@ -27,6 +27,12 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// Reads at most so many events after a sequence number.
 type ReadEvents = Arc<dyn Fn(u64, usize) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync>;
 
+/// Reads at most so many events before a sequence number, newest first, whose kinds begin with one of
+/// these words; with none, of every kind.
+type ReadHistory = Arc<
+    dyn Fn(u64, usize, &'static [&'static str]) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync,
+>;
+
 /// Looks through what sessions wrote each other, newest first.
 type ReadMail = Arc<dyn Fn(MailQuery) -> Boxed<Result<Vec<Mail>, Refusal>> + Send + Sync>;
 
@@ -77,6 +83,7 @@ pub struct Outside {
     /// The newest event's sequence number.
     pub newest: watch::Receiver<u64>,
     pub events: ReadEvents,
+    pub history: ReadHistory,
     pub mail: ReadMail,
     pub workflows: Workflows,
     pub secret: ReadSecret,

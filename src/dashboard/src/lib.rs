@@ -5,6 +5,7 @@
 //! Whatever comes from agents, repositories and the network is text: [`maud`] escapes it, and
 //! [`said`](words::said) makes characters visible that would not be seen.
 
+pub mod audit;
 pub mod board;
 pub mod files;
 pub mod frame;

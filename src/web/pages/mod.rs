@@ -1,6 +1,7 @@
 //! The pages at the desk: each is read from what there is, drawn by `vigie-dashboard`, and told again
 //! while somebody looks.
 
+mod audit;
 mod board;
 mod live;
 mod session;
@@ -37,6 +38,8 @@ use crate::config::{OnOff, Role};
 pub(super) fn router() -> Router<App> {
     Router::new()
         .route("/board", get(board::show))
+        .route("/audit", get(audit::show))
+        .route("/audit.csv", get(audit::csv))
         .route("/waiting", get(waiting::show))
         .route("/sessions/{name}", get(session::show))
         .route("/sessions/{name}/file", get(session::file))
