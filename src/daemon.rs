@@ -3,6 +3,7 @@
 mod doctor;
 #[cfg(feature = "matrix")]
 mod matrix;
+mod sight;
 
 use chrono::TimeDelta;
 use std::{
@@ -412,6 +413,7 @@ fn outside(joined: Joined) -> Outside {
         workflows,
         secret: secrets(&ground),
         output: outputs(ground.data.clone()),
+        sight: Arc::new(sight::Seeing(ground.clone())),
         folder: Arc::new(move |session| ground.folder(session.id, session.run)),
         screen: Arc::new(|folder| {
             Box::pin(async move {

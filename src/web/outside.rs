@@ -16,7 +16,7 @@ use vigie_dashboard::system::Finding;
 use vigie_workflow::value::{SecretName, StepPath};
 
 use super::{
-    Caller, Peer,
+    Caller, Peer, Sight,
     shapes::{Event, MatrixShape, ProtectionShape, VerificationShape},
 };
 use crate::{config::PublicUrl, hub::Hub, workflows::Workflows};
@@ -91,6 +91,8 @@ pub struct Outside {
     /// The folder of the session's present run: its holder's socket and recording are in there.
     pub folder: Arc<dyn Fn(&Session) -> PathBuf + Send + Sync>,
     pub screen: ReadScreen,
+    /// What the page of a session shows of it.
+    pub sight: Arc<dyn Sight>,
     /// The link under which people find us on a chat service, when that has one and says it.
     pub invite: AskInvite,
     /// Whose a process of this user is: the person's, or an agent's.

@@ -12,7 +12,9 @@ pub mod frame;
 pub mod gate;
 pub mod pieces;
 pub mod rich;
+pub mod session;
 pub mod system;
+pub mod term;
 pub mod waiting;
 pub mod words;
 

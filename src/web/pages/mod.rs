@@ -4,7 +4,9 @@
 mod audit;
 mod board;
 mod live;
+mod session;
 pub(in crate::web) mod system;
+mod terminal;
 mod waiting;
 
 use axum::{
@@ -39,6 +41,11 @@ pub(super) fn router() -> Router<App> {
         .route("/audit", get(audit::show))
         .route("/audit.csv", get(audit::csv))
         .route("/waiting", get(waiting::show))
+        .route("/sessions/{name}", get(session::show))
+        .route("/sessions/{name}/file", get(session::file))
+        .route("/sessions/{name}/terminal", get(terminal::follow))
+        .route("/sessions/{name}/terminal/before", get(terminal::before))
+        .route("/sessions/{name}/recording", get(terminal::recording))
         .route("/system", get(system::show))
 }
 
