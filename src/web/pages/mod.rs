@@ -3,7 +3,11 @@
 
 mod board;
 mod live;
+mod log;
+mod run;
+mod runs;
 mod waiting;
+mod workflow;
 
 use axum::{
     Router,
@@ -32,7 +36,13 @@ use super::{
 use crate::config::{OnOff, Role};
 
 pub(super) fn router() -> Router<App> {
-    Router::new().route("/board", get(board::show)).route("/waiting", get(waiting::show))
+    Router::new()
+        .route("/board", get(board::show))
+        .route("/waiting", get(waiting::show))
+        .route("/runs", get(runs::show))
+        .route("/runs/{name}", get(run::show))
+        .route("/runs/{name}/log", get(log::follow))
+        .route("/workflows/{*name}", get(workflow::show))
 }
 
 /// A page where there is none; programs read the same as JSON.
