@@ -111,7 +111,7 @@ fn steering(view: &RunView) -> Markup {
             summary.btn { "Retry…" }
             div.menu {
                 (act(&format!("{path}/retry"), "", html! { "Retry what failed" }))
-                form.form data-post=(format!("{path}/retry")) {
+                form.form id="retry-from" data-post=(format!("{path}/retry")) data-keep {
                     label.field for="from" { "From a step, with all that needs it"
                         select.input id="from" name="from" {
                             @for step in &over { option value=(step.step) { (said(&step.step)) ", " (look(step).1) } }

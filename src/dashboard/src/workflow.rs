@@ -155,7 +155,7 @@ fn run_form(page: &Workflow) -> Markup {
             } @else if !page.may_run {
                 p.dim { "You may look and not run it." }
             } @else {
-                form.panel.form.run-form data-run=(view.name) {
+                form.panel.form.run-form id="run-form" data-run=(view.name) data-keep {
                     @for param in &view.params { (field(param)) }
                     @if page.projects.len() > 1 {
                         label.field for="project" { "Project"
