@@ -1,5 +1,6 @@
 //! Builds every part and joins them; the only file that knows all.
 
+mod doctor;
 #[cfg(feature = "matrix")]
 mod matrix;
 
@@ -33,12 +34,12 @@ use crate::{
     rules::rules,
     runner::{self, Runner},
     sessions::{self, Ground, Sessions},
-    store::{JournalRow, Store, StoreError},
+    store::{self, JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
     web::{
-        self, Boxed, MatrixDesk, OutputPart, Outside, Peer, PhoneMount, ProgramsMount, Started,
-        shapes,
+        self, Boxed, Examine, MatrixDesk, OutputPart, Outside, Peer, PhoneMount, ProgramsMount,
+        Started, shapes,
     },
     workflows::{self, Workflows},
 };
@@ -163,8 +164,18 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     if let Some(phone) = phone.clone() {
         tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
-    let outside = outside(&hub, &store, ground, &tasks, workflows, phone.as_ref(), invites);
-    let outside = Outside { matrix, ..outside };
+    let doctor = doctor::examine(&ground, config_file);
+    let outside = outside(Joined {
+        hub: &hub,
+        store: &store,
+        ground,
+        tasks: &tasks,
+        workflows,
+        phone,
+        invites,
+        matrix,
+        doctor,
+    });
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
     listening.send_replace(Some(started.listening));
@@ -359,15 +370,21 @@ fn matrix_desk(_: &Bridges) -> Option<Arc<dyn MatrixDesk>> {
     None
 }
 
-fn outside(
-    hub: &Hub,
-    store: &Store,
+/// What the web part is given to reach.
+struct Joined<'a> {
+    hub: &'a Hub,
+    store: &'a Store,
     ground: Ground,
-    tasks: &Tasks,
+    tasks: &'a Tasks,
     workflows: Workflows,
-    phone: Option<&Arc<PhoneBridge>>,
+    phone: Option<Arc<PhoneBridge>>,
     invites: Vec<(BridgeName, Invite)>,
-) -> Outside {
+    matrix: Option<Arc<dyn MatrixDesk>>,
+    doctor: Examine,
+}
+
+fn outside(joined: Joined) -> Outside {
+    let Joined { hub, store, ground, tasks, workflows, phone, invites, matrix, doctor } = joined;
     let programs = programs(hub, store, ground.clone(), tasks);
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
     let (events, mail) = (store.clone(), store.clone());
@@ -405,9 +422,11 @@ fn outside(
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
         programs: Some(programs),
-        matrix: None,
+        matrix,
         protections,
         assets: vigie_phone::assets_router(&vigie_dashboard::files::FILES),
+        versions: versions(),
+        doctor,
         projects,
         agents,
         phone: phone.map(|phone| PhoneMount {
@@ -419,6 +438,12 @@ fn outside(
             },
         }),
     }
+}
+
+/// What runs here, Vigie first.
+fn versions() -> Arc<[(String, String)]> {
+    let own = ("vigie".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    [own, ("SQLite".into(), store::sqlite_version().into())].into()
 }
 
 /// The door of agents and programs.

@@ -9,7 +9,7 @@ use hyper::{Request, Response, StatusCode, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::{net::TcpStream, sync::mpsc, sync::watch};
 use vigie::{
     clock::Clock,
@@ -97,6 +97,11 @@ impl Home {
             programs: None,
             matrix: None,
             protections: Arc::new([]),
+            versions: Arc::new([]),
+            doctor: Arc::new(|| Box::pin(async { Err("nobody looks".into()) })),
+            assets: assets(),
+            projects: Arc::new([]),
+            agents: Arc::new([]),
             phone: Some(phone()),
         };
         let parts = Parts {
@@ -208,6 +213,7 @@ fn hub(tasks: &Tasks) -> Hub {
                         },
                         threadless: None,
                         opened: None,
+                        readers: BTreeSet::new(),
                     }],
                 })),
                 Command::AddToken { name, hash, scopes } => Ok(Reply::Tokens(vec![TokenRow {
@@ -283,12 +289,14 @@ fn events(after: u64, most: usize) -> Vec<Event> {
 #[derive(Clone)]
 struct Name(String);
 
+fn assets() -> Router {
+    Router::new().route("/{name}", get(async |request: Asked| request.uri().path().to_owned()))
+}
+
 fn phone() -> PhoneMount {
     let page = async |Extension(Name(name)): Extension<Name>| format!("the phone of {name}");
-    let assets = async |request: Asked| request.uri().path().to_owned();
     PhoneMount {
         router: Router::new().route("/", get(page)),
-        assets: Router::new().route("/{name}", get(assets)),
         login_page: |message| format!("login: {}", message.unwrap_or("ask")),
         person: |caller: &Caller, extensions: &mut Extensions| {
             extensions.insert(Name(caller.name.clone()));

@@ -51,13 +51,10 @@ pub(super) fn words(out: &Out, pairing: &PairingShape) -> String {
 }
 
 fn how(out: &Out, service: &ServiceShape, pairing: &PairingShape) -> Vec<String> {
-    let name = service_name(&service.bridge);
-    let words = whereto(&service.bridge);
-    let mut lines = vec![match start(service, pairing) {
-        Some(link) => format!("{name}: open {link} and tap Start, or send the code there."),
-        None => format!("{name}: {}", words.alone),
-    }];
-    lines.push(format!("  {}: /pair {}", words.together, pairing.code));
+    let mut lines = match service.bridge.as_str() {
+        "matrix" => how_on_matrix(service, pairing),
+        _ => how_with_a_bot(service, pairing),
+    };
     if let Some(trouble) = &service.trouble {
         let words = format!("  It will not be heard yet: {}", plain::line(trouble));
         lines.push(out.ink(Ink::Bad, &words));
@@ -65,29 +62,37 @@ fn how(out: &Out, service: &ServiceShape, pairing: &PairingShape) -> Vec<String>
     lines
 }
 
-/// Where a code goes, in the words of its service.
-struct Whereto {
-    alone: &'static str,
-    together: &'static str,
+fn how_with_a_bot(service: &ServiceShape, pairing: &PairingShape) -> Vec<String> {
+    let name = service_name(&service.bridge);
+    let alone = match start(service, pairing) {
+        Some(link) => format!("{name}: open {link} and tap Start, or send the code there."),
+        None => format!("{name}: send the code to the bot."),
+    };
+    vec![alone, format!("  In a group that the bot is in: /pair {}", pairing.code)]
 }
 
-fn whereto(bridge: &str) -> Whereto {
-    match bridge {
-        "matrix" => Whereto {
-            alone: "invite Vigie's account to an encrypted room and send the code there.",
-            together: "In a room with others that it is in",
-        },
-        _ => Whereto {
-            alone: "send the code to the bot.",
-            together: "In a group that the bot is in",
-        },
-    }
+/// Invitations of people whom Vigie does not know are ignored, so a code needs somebody whom it does.
+fn how_on_matrix(service: &ServiceShape, pairing: &PairingShape) -> Vec<String> {
+    let PairingShape { code, human, name, .. } = pairing;
+    let (name, account) = (plain::line(name), service.link.as_deref().unwrap_or("its account"));
+    vec![
+        format!(
+            "Matrix: Vigie ignores invitations of people it does not know there. To let {name} in:"
+        ),
+        format!(
+            "  - without this code: vigie down; vigie init matrix --human {human} --person ID, with their own id there; vigie up. Then it invites them."
+        ),
+        format!(
+            "  - with it: somebody whom Vigie knows invites {name} and {account} to an encrypted room, and {name} writes there: /pair {code}"
+        ),
+        format!("  In a room with others where Vigie is already: /pair {code} connects the room."),
+    ]
 }
 
 /// A link that opens the chat and sends the code with one tap.
 /// Source: Telegram's deep links, parameter `start`, up to 64 of `A-Za-z0-9_-`.
 fn start(service: &ServiceShape, pairing: &PairingShape) -> Option<String> {
-    let link = service.link.as_ref()?;
+    let link = service.link.as_ref().filter(|link| link.starts_with("https://"))?;
     Some(format!("{link}?start={}", pairing.code))
 }
 

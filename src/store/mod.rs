@@ -36,6 +36,11 @@ const READ_QUEUE: usize = 256;
 /// How long a connection waits for the other's lock before it gives up; they hold it for a commit.
 const BUSY: Duration = Duration::from_secs(10);
 
+/// The version of SQLite that is built in.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
 /// The handle: cheap to clone.
 #[derive(Clone)]
 pub struct Store {

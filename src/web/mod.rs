@@ -20,7 +20,7 @@ mod socket;
 mod token;
 
 pub use outside::{
-    Boxed, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside, PhoneMount,
+    Boxed, Examine, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside, PhoneMount,
     ProgramsMount, ReadOutput, ReadSecret, Stream, VerificationStep,
 };
 pub use people::Caller;

@@ -12,6 +12,7 @@ use vigie_core::{
     mail::Mail,
     session::Session,
 };
+use vigie_dashboard::system::Finding;
 use vigie_workflow::value::{SecretName, StepPath};
 
 use super::{
@@ -34,6 +35,9 @@ type ReadScreen = Arc<dyn Fn(PathBuf) -> Boxed<Result<Vec<String>, String>> + Se
 
 /// Asks a chat service where people find us there.
 type AskInvite = Arc<dyn Fn(&BridgeName) -> Boxed<Option<String>> + Send + Sync>;
+
+/// Has the doctor look at everything; what keeps it from looking is a sentence.
+pub type Examine = Arc<dyn Fn() -> Boxed<Result<Vec<Finding>, String>> + Send + Sync>;
 
 /// Looks a secret of the configuration up for the workflow of that name; what is wrong is a sentence.
 pub type ReadSecret =
@@ -87,6 +91,9 @@ pub struct Outside {
     pub protections: Arc<[ProtectionShape]>,
     /// Goes under `/assets`, for everybody: style, icons and scripts.
     pub assets: Router,
+    /// What runs here: a name and a version each, Vigie's own first.
+    pub versions: Arc<[(String, String)]>,
+    pub doctor: Examine,
     /// What a new session can be in.
     pub projects: Arc<[String]>,
     pub agents: Arc<[String]>,
@@ -115,8 +122,9 @@ pub trait MatrixDesk: Send + Sync {
         step: VerificationStep,
     ) -> Result<VerificationShape, MatrixRefusal>;
 
-    /// Takes somebody as they are now, although it is not the identity that was verified.
-    async fn accept_change(&self, user: String) -> Result<(), MatrixRefusal>;
+    /// Takes somebody as they are now, although it is not the identity that was known: with the master
+    /// key that whoever says so looked at.
+    async fn accept_change(&self, user: String, identity: String) -> Result<(), MatrixRefusal>;
 }
 
 /// What is done with a verification.

@@ -27,6 +27,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
+use vigie_core::Timestamp;
 
 use super::{
     api,
@@ -80,6 +81,9 @@ pub(super) struct Shared {
     pub(super) cookie: String,
     pub(super) url: PublicUrl,
     pub(super) reaches: Reaches,
+    /// When these doors were opened.
+    pub(super) since: Timestamp,
+    pub(super) examined: pages::system::Examined,
     pub(super) clock: Clock,
     pub(super) tasks: Tasks,
 }
@@ -142,6 +146,8 @@ pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
         cookie: guard::cookie_name(listening),
         reaches: reaches(config, listening),
         url: url.clone(),
+        since: clock.now(),
+        examined: pages::system::Examined::default(),
         outside,
         clock,
         tasks: tasks.clone(),

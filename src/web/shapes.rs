@@ -22,8 +22,9 @@ use vigie_core::{
 };
 
 pub use matrix::{
-    ConfirmVerification, EmojiShape, MatrixPersonShape, MatrixRoomShape, MatrixShape,
-    NewVerification, VerificationBegun, VerificationShape, VerificationState,
+    AcceptIdentity, ConfirmVerification, EmojiShape, MatrixDeviceShape, MatrixPersonShape,
+    MatrixRoomShape, MatrixShape, NewVerification, VerificationBegun, VerificationShape,
+    VerificationState,
 };
 pub use runs::{
     BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,

@@ -12,8 +12,8 @@ use vigie_bridge_kit::database::OpenError;
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Cards, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room,
-        Said, Say, SayError, Taps, TextUnit,
+        Bridge, Budget, Cards, Counts, Files, Health, Inbox, Limits, Lost, Over, Place, Reactions,
+        Repeats, Room, Said, Say, SayError, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
@@ -22,7 +22,9 @@ use crate::{
     NAME,
     account::{Folder, FolderError, Held, Session},
     connect::{self, NotReady},
-    halves, hear, say,
+    halves, hear,
+    readers::Readers,
+    say,
     store::Store,
     verify::Verifying,
 };
@@ -76,6 +78,8 @@ pub struct Policy {
     pub unencrypted: Rule,
     /// Rooms without encryption.
     pub plain_rooms: Rule,
+    /// Another identity of somebody who was never verified.
+    pub new_identities: Rule,
 }
 
 /// How much the homeserver lets the account send.
@@ -100,6 +104,8 @@ pub struct Options {
     pub polls: bool,
     /// Whether cards come with the reactions that answer them, to tap on.
     pub quick_reactions: bool,
+    /// What counts of the reactions that people put, which the homeserver could have put too.
+    pub reactions: Counts,
     /// Parts until a long text becomes one part and a document; 0: always a document.
     pub parts: Option<usize>,
 }
@@ -125,14 +131,16 @@ pub struct MatrixBridge {
     pub(crate) pace: Pace,
     pub(crate) polls: bool,
     pub(crate) quick_reactions: bool,
+    reactions: Counts,
     pub(crate) parts: usize,
     pub(crate) store: Store,
     /// The account's one client, made by whoever asks first.
     client: tokio::sync::Mutex<Option<Client>>,
     /// Read by whoever says something, so that no client is left in the middle of that.
-    saying_now: RwLock<()>,
+    pub(crate) saying_now: RwLock<()>,
     pub(crate) verifying: Verifying,
     pub(crate) saying: say::Saying,
+    pub(crate) readers: Readers,
     health: Mutex<Health>,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
@@ -166,15 +174,22 @@ impl MatrixBridge {
             pace: options.pace,
             polls: options.polls,
             quick_reactions: options.quick_reactions,
+            reactions: options.reactions,
             parts: options.parts.unwrap_or(PARTS),
             client: tokio::sync::Mutex::default(),
             saying_now: RwLock::default(),
             saying: say::Saying::default(),
+            readers: Readers::default(),
             health: Mutex::default(),
             hearing: tokio::sync::Mutex::default(),
             cut_off: AtomicU32::default(),
             _held: held,
         }))
+    }
+
+    /// Who we are there: the whole id.
+    pub fn account(&self) -> &str {
+        self.session.user.as_str()
     }
 
     /// The account's client.
@@ -203,6 +218,11 @@ impl MatrixBridge {
         *self.client.lock().await = None;
     }
 
+    /// Reactions are not encrypted, whatever room they are in.
+    pub(crate) fn reactions(&self) -> Reactions {
+        Reactions::Forgeable(self.reactions)
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
     }
@@ -221,7 +241,7 @@ impl MatrixBridge {
 }
 
 /// What a chat on Matrix takes; `parts` as in [`Options::parts`].
-pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
+pub fn limits(room: Room, pace: Pace, parts: Option<usize>, reactions: Counts) -> Limits {
     let _ = room; // an account's events are counted, whatever room they go to
     let minute = Duration::from_mins(1);
     let events = u32::try_from(pace.events_a_minute.get()).unwrap_or(u32::MAX);
@@ -230,6 +250,7 @@ pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
         taps: Taps::Unanswered,
+        reactions: Reactions::Forgeable(reactions),
         cards: Cards::Last,
         budget: Some(Budget { calls: BURST as usize, window, over: Over::Service }),
         progress_every: PROGRESS_EVERY,
@@ -245,7 +266,7 @@ impl Bridge for MatrixBridge {
     }
 
     fn limits(&self, room: Room) -> Limits {
-        limits(room, self.pace, Some(self.parts))
+        limits(room, self.pace, Some(self.parts), self.reactions)
     }
 
     fn health(&self) -> Health {

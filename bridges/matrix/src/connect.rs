@@ -16,6 +16,7 @@ use std::{path::PathBuf, time::Duration};
 use crate::{
     account::{Folder, FolderError, Session},
     bridge::{Policy, Rule},
+    why,
 };
 
 /// For one answer of the homeserver's; a long poll has its own wait on top.
@@ -27,12 +28,12 @@ pub enum NotReady {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(
-        "the encrypted store does not open with its key ({0}); put both back as they were, or log in anew: vigie init matrix --again"
+        "the encrypted store does not open with its key; put both back as they were, or log in anew: vigie init matrix --again"
     )]
     Store(Box<ClientBuildError>),
-    #[error("the homeserver was not reached: {0}")]
+    #[error("the homeserver was not reached: {}", why::of_http(.0))]
     Unreached(Box<HttpError>),
-    #[error("the account cannot be used: {0}")]
+    #[error("the account cannot be used: {}", why::of_sdk(.0))]
     Account(Box<matrix_sdk::Error>),
     #[error("the encrypted store cannot be looked through ({0}); look at the disk it is on")]
     Halves(#[source] vigie_bridge_kit::database::DatabaseError),

@@ -8,9 +8,11 @@ mod connect;
 mod halves;
 mod hear;
 pub mod markup;
+mod readers;
 mod say;
 mod store;
 pub mod verify;
+mod why;
 
 pub use bridge::{Clock, Layout, MatrixBridge, OpenFailed, Options, Pace, Policy, Rule, limits};
 pub use connect::NotReady;

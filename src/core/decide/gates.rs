@@ -8,6 +8,7 @@ use super::{
     About, Work,
     card::{answer_rule, buttons, shown},
     given::{Given, decision, lower_first, verdict},
+    reactions::by_reaction,
     show,
 };
 use crate::{
@@ -183,6 +184,12 @@ impl Work<'_> {
         }
     }
 
+    pub(super) fn gate_known(&self, id: GateId) -> Result<Gate, Refusal> {
+        let long_ago = "That was decided long ago. Your answer changed nothing.";
+        let gate = self.state.gates.get(&id).cloned();
+        gate.ok_or_else(|| Refusal::AlreadyDecided(long_ago.into()))
+    }
+
     /// Takes an answer. The words tell whoever answered what it did.
     pub(super) fn answer_gate(
         &mut self,
@@ -190,11 +197,7 @@ impl Work<'_> {
         given: Given,
         who: &Who,
     ) -> Result<String, Refusal> {
-        let Some(mut gate) = self.state.gates.get(&id).cloned() else {
-            return Err(Refusal::AlreadyDecided(
-                "That was decided long ago. Your answer changed nothing.".into(),
-            ));
-        };
+        let mut gate = self.gate_known(id)?;
         self.refuse_unless_allowed(&gate, who, &given)?;
         self.refuse_if_over(&gate, &given)?;
         let asks_back = matches!(given, Given::AskBack);
@@ -249,7 +252,7 @@ impl Work<'_> {
         Some(format!("Noted: {} of {needed} said yes.", gate.yes.len()))
     }
 
-    fn refuse_if_over(&self, gate: &Gate, given: &Given) -> Result<(), Refusal> {
+    pub(super) fn refuse_if_over(&self, gate: &Gate, given: &Given) -> Result<(), Refusal> {
         let over = match &gate.state {
             GateState::Open => return Ok(()),
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
@@ -467,6 +470,7 @@ impl State {
                 warnings: shown.warnings,
                 facts: shown.facts.into_iter().chain(self.approval_facts(gate)).collect(),
                 risk: shown.risk,
+                reactions: by_reaction(gate),
                 answer: answer_rule(gate),
                 buttons: if gate.is_open() { buttons(gate) } else { Vec::new() },
                 state,

@@ -130,11 +130,13 @@ fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision
 fn plan(given: Given) -> Result<Decision, Refusal> {
     match given {
         Given::Allow { .. } => Ok(Decision::Plan { accept_edits: AcceptEdits::No }),
-        Given::AllowWithEdits => Ok(Decision::Plan { accept_edits: AcceptEdits::Yes }),
+        // Edits are accepted for as long as the session runs.
+        Given::AllowWithEdits | Given::AllowForSession { .. } => {
+            Ok(Decision::Plan { accept_edits: AcceptEdits::Yes })
+        }
         // Anything but a yes to a plan is what should change in it.
         Given::Words(words) => Ok(Decision::Deny { reason: Some(words) }),
         Given::Deny { .. }
-        | Given::AllowForSession { .. }
         | Given::Numbers(_)
         | Given::Option { .. }
         | Given::AllowWith { .. }

@@ -92,6 +92,7 @@ impl Work<'_> {
                 About { human: Some(human.clone()), ..About::default() },
                 json!({ "bridge": bridge, "from": id }),
             );
+            self.look_everywhere_who_reads(&bridge);
         }
         let key = (bridge.clone(), ChatId::new(id));
         let chat = self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned();
@@ -173,25 +174,30 @@ impl Work<'_> {
             }
             // A group is read by others: it is opened by a code, never by a message.
             None => {
-                if matches!(heard.what, HeardKind::Text { .. })
-                    && self.is_new(&key.0, key.1.as_str(), Tried::Spoke)
-                {
-                    let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send /pair and the code here.";
-                    self.post_to_place(
-                        &heard.place,
-                        None,
-                        show::note(Level::Note, Rich::plain(words), vec![]),
-                    );
-                    self.told_of(&key.0, key.1.as_str());
+                if matches!(heard.what, HeardKind::Text { .. }) {
+                    self.say_not_connected(&heard.place);
                 }
                 Some(HeardOutcome::Handled)
             }
         }
     }
 
+    /// What to do with a group that we are in and do not hear; once in a while.
+    fn say_not_connected(&mut self, place: &Place) {
+        if !self.is_new(&place.bridge, place.chat.as_str(), Tried::Spoke) {
+            return;
+        }
+        let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send /pair and the code here.";
+        self.post_to_place(place, None, show::note(Level::Note, Rich::plain(words), vec![]));
+        self.told_of(&place.bridge, place.chat.as_str());
+    }
+
     /// Brings a chat's row up to date, and tells it what it missed when it opens again.
     pub(super) fn chat_is(&mut self, row: &ChatRow, room: Room, state: ChatState) {
+        // A direct chat becomes a group by a code alone, however many the service says are in it.
+        let room = row.room.with_threads_of(room);
         let room = if row.threadless.is_some() { room.without_threads() } else { room };
+        let state = if row.is_held() { row.state.clone() } else { state };
         let reopened = state == ChatState::Open && row.state != ChatState::Open;
         if row.room == room && row.state == state {
             return;
@@ -233,6 +239,7 @@ impl Work<'_> {
             state: ChatState::Open,
             threadless: None,
             opened: Some(opened.min(self.now)),
+            readers: self.readers_accepted(bridge, chat, room),
         };
         self.put(Row::Chat(row.clone()));
         self.journal(
@@ -240,6 +247,7 @@ impl Work<'_> {
             About { human: Some(human.clone()), ..About::default() },
             json!({ "bridge": row.bridge, "chat": row.chat, "room": row.room }),
         );
+        self.look_who_reads(bridge, chat);
         self.bring_up_to_date(&row);
     }
 
@@ -335,6 +343,7 @@ impl Work<'_> {
             at: self.now,
         }));
         self.state.strangers.remove(&(bridge.clone(), heard.from.clone()));
+        self.look_everywhere_who_reads(&bridge);
         self.journal(
             "paired",
             About { human: Some(human.clone()), ..About::default() },
@@ -344,20 +353,22 @@ impl Work<'_> {
         self.welcome(&heard.place, heard.room, human, heard.at);
     }
 
-    /// Somebody we know is in a chat with us and has said nothing yet. A group is opened by a code alone.
+    /// Somebody we know is in a chat with us and has said nothing yet. A group is opened by a code alone,
+    /// which they are told.
     pub(super) fn met(&mut self, bridge: &BridgeName, chat: &ChatId, room: Room, from: &str) {
         let Some(human) = self.state.human_of(bridge, from) else { return };
         let key = (bridge.clone(), chat.clone());
         let ours = |chat: &Chat| chat.bridge == key.0 && chat.chat == key.1;
-        if !room.is_direct() || self.state.rules.chats.iter().any(ours) {
+        if self.state.rules.chats.iter().any(ours) {
             return;
         }
         let row = self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned();
-        if let Some(row) = row {
-            self.chat_is(&row, room, ChatState::Open);
-        } else {
-            let place = Place { bridge: key.0, chat: key.1, thread: None };
-            self.welcome(&place, room, &human, self.now);
+        let place = Place { bridge: key.0, chat: key.1, thread: None };
+        match row {
+            Some(row) if room.is_direct() => self.chat_is(&row, room, ChatState::Open),
+            Some(_) => {}
+            None if room.is_direct() => self.welcome(&place, room, &human, self.now),
+            None => self.say_not_connected(&place),
         }
     }
 
@@ -381,6 +392,11 @@ impl Work<'_> {
                 "This group is connected: each session gets a thread, and what you write there goes to it. You are {name} here, {}.",
                 role_words(role)
             ),
+        };
+        let words = if room.is_direct() {
+            words
+        } else {
+            format!("{words}{}", self.words_of_accepted(&place.bridge, &place.chat))
         };
         self.post_to_place(place, None, show::note(Level::Note, Rich::plain(words), vec![]));
         self.open_chat(&(place.bridge.clone(), place.chat.clone()), room, human, opened);

@@ -1,5 +1,7 @@
 //! How things are worded: posts, receipts and thread titles out of the state.
 
+use unicode_segmentation::UnicodeSegmentation as _;
+
 use super::Work;
 use crate::{
     Timestamp,
@@ -14,6 +16,9 @@ use crate::{
 
 /// Longest last words in a list.
 const LAST_WORDS: usize = 120;
+
+/// Of a text that is asked about, so much is said again, in characters as people count them.
+const QUOTED: usize = 60;
 
 impl Work<'_> {
     pub(super) fn thread_state(&self, id: SessionId) -> Option<ThreadState> {
@@ -231,6 +236,16 @@ pub(super) fn last_words(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let short: String = line.chars().take(LAST_WORDS).collect();
     if short.len() < line.len() { format!("{short}…") } else { short }
+}
+
+/// The first words of somebody's own, in quotation marks, so that they know which are meant.
+pub(super) fn quoted(text: &str) -> String {
+    let masked = text::mask(text).text;
+    let line = masked.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let shown = text::reveal(line).text.text;
+    let short: String = shown.graphemes(true).take(QUOTED).collect();
+    let more = if short.len() < shown.len() { "…" } else { "" };
+    format!("“{}{more}”", short.trim_end())
 }
 
 pub(super) fn ordinal(number: usize) -> String {

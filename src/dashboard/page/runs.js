@@ -138,6 +138,7 @@ const keep = async (form) => {
   form.dataset.digest = told.digest;
   form.saved = text;
   judge(form, told);
+  if (told.name !== name) location.assign(`/workflows/${told.name}`);
 };
 
 // The form that starts a run: each mistake beside its field.

@@ -8,6 +8,7 @@ use dagre::{
 use maud::{Markup, html};
 use std::{
     collections::BTreeMap,
+    fmt::Write as _,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 use vigie_core::{
@@ -241,10 +242,11 @@ fn through(points: &[Point]) -> Option<String> {
     let last = rest.last()?;
     let mut way = format!("M{:.1} {:.1}", first.x, first.y);
     for pair in rest.windows(2) {
-        let (x, y) = ((pair[0].x + pair[1].x) / 2.0, (pair[0].y + pair[1].y) / 2.0);
-        way.push_str(&format!("Q{:.1} {:.1} {x:.1} {y:.1}", pair[0].x, pair[0].y));
+        let (here, next) = (&pair[0], &pair[1]);
+        let (x, y) = (f64::midpoint(here.x, next.x), f64::midpoint(here.y, next.y));
+        let _ = write!(way, "Q{:.1} {:.1} {x:.1} {y:.1}", here.x, here.y); // a String takes everything
     }
-    way.push_str(&format!("L{:.1} {:.1}", last.x, last.y));
+    let _ = write!(way, "L{:.1} {:.1}", last.x, last.y);
     Some(way)
 }
 

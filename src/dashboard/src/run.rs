@@ -7,6 +7,7 @@ use vigie_core::{
 };
 
 use crate::{
+    board::strip,
     frame::{Page, Tab},
     gate::{self, Asked, May},
     graph,
@@ -25,6 +26,8 @@ pub struct Run<'a> {
     /// Who looks may end it and begin it again.
     pub may_steer: bool,
     pub may: May,
+    /// All that waits: told of here where none of it is this run's.
+    pub waiting: &'a [Asked],
     /// When its schedule comes up next, and in which zone.
     pub next: Option<(Timestamp, &'a str)>,
     pub now: Timestamp,
@@ -51,6 +54,7 @@ pub fn page(run: &Run) -> Page {
     let view = run.view;
     let main = html! {
         (head(run))
+        @if run.asked.is_empty() { (strip(run.waiting, run.now)) }
         @if run.show.yaml { (yaml(view)) } @else { (whole(run)) }
     };
     Page { title: title(view), tab: Tab::Runs, main }
@@ -137,8 +141,8 @@ fn whole(run: &Run) -> Markup {
             div.stack.rest {
                 (steps(run))
                 (log(run))
-                (values("Outputs", "outputs", output_values(view)))
-                (values("Params", "params", param_values(view)))
+                (values("Outputs", "outputs", &output_values(view)))
+                (values("Params", "params", &param_values(view)))
             }
         }
     }
@@ -283,7 +287,7 @@ fn param_values(view: &RunView) -> Vec<Value> {
     view.params.iter().map(|(name, it)| value(name, it)).collect()
 }
 
-fn values(title: &str, id: &str, values: Vec<Value>) -> Markup {
+fn values(title: &str, id: &str, values: &[Value]) -> Markup {
     if values.is_empty() {
         return html! {};
     }
@@ -291,7 +295,7 @@ fn values(title: &str, id: &str, values: Vec<Value>) -> Markup {
         section.band aria-labelledby=(id) {
             h2 id=(id) { (title) }
             dl.facts.panel.values {
-                @for Value { name, text } in &values {
+                @for Value { name, text } in values {
                     dt { (said(name)) }
                     dd dir="auto" {
                         @if text.chars().count() <= SHORT_VALUE && !text.contains('\n') { (said(text)) } @else {

@@ -64,11 +64,9 @@ pub fn page(page: &Runs) -> Page {
 fn counted(page: &Runs) -> String {
     let open = page.runs.iter().filter(|run| run.row.life.is_open()).count();
     let broken = page.workflows.iter().filter(|view| view.errors > 0).count();
-    let mut words = format!("{open} open, {}", many(page.workflows.len(), "workflow", "workflows"));
-    if broken > 0 {
-        words.push_str(&format!(", {broken} with mistakes"));
-    }
-    words
+    let all = many(page.workflows.len(), "workflow", "workflows");
+    let broken = if broken == 0 { String::new() } else { format!(", {broken} with mistakes") };
+    format!("{open} open, {all}{broken}")
 }
 
 fn filter(page: &Runs) -> Markup {

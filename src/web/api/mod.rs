@@ -66,6 +66,7 @@ pub(super) fn router() -> Router<App> {
         .route("/runs/{name}/cancel", post(runs::cancel))
         .route("/runs/{name}/retry", post(runs::retry))
         .route("/runs/{name}/steps/{step}/output", get(runs::output))
+        .route("/doctor", post(super::pages::system::examine))
         .route("/down", post(desk::down))
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)

@@ -32,11 +32,15 @@ pub(super) async fn save(
     caller.needs(Role::Owner)?;
     let name = name.map_or_else(|| "check".to_owned(), |Path(name)| name);
     let SaveText { text, digest } = read(&body)?;
-    let file = the_file(&app.outside.workflows.look().await, &name)?.clone();
+    let reading = app.outside.workflows.look().await;
+    let file = first_file(&reading, &name)?.clone();
+    if let Some(why) = why_not(&reading, &name) {
+        return Err(not_saved(&NotSaved::NotYours(why.trim_end_matches('.').into())));
+    }
     let path = file.path.clone();
     // A disk takes its time, and others wait on this thread.
     let saving = tokio::task::spawn_blocking(move || workflows::save(&file, &text, &digest));
-    saving.await.map_err(internal)?.map_err(not_saved)?;
+    saving.await.map_err(|error| internal(&error))?.map_err(|why| not_saved(&why))?;
     let reading = app.outside.workflows.look().await;
     let now = reading.files.iter().find(|file| file.path == path);
     let problems = now.map(|file| file.problems.clone()).unwrap_or_default();
@@ -48,6 +52,7 @@ pub(super) async fn save(
         count => format!("Saved, with {}.", many(count, "warning", "warnings")),
     };
     Ok(Json(Saved {
+        name: now.map_or(name, FileRead::whole_name),
         words,
         digest: now.map(|file| workflows::digest(&file.text)).unwrap_or_default(),
         runs: !problems.has_errors(),
@@ -55,35 +60,36 @@ pub(super) async fn save(
     }))
 }
 
-/// The one file of that name.
-pub(in crate::web) fn the_file<'a>(
+/// The first file of that name, or the near misses.
+pub(in crate::web) fn first_file<'a>(
     reading: &'a Reading,
     name: &str,
 ) -> Result<&'a FileRead, Fault> {
-    let mut named = reading.named(name);
-    let Some(file) = named.next() else {
+    reading.named(name).next().ok_or_else(|| {
         let known: Vec<_> = reading.catalog.all.keys().cloned().collect();
         let near = nearest(name, known.iter().map(String::as_str), MOST_NEAR);
         let near = near.into_iter().map(str::to_owned).collect();
-        return Err(Refusal::NoWorkflow { name: name.into(), near, known }.into());
-    };
-    match named.next() {
-        None => Ok(file),
-        Some(other) => {
-            let words =
-                format!("`{name}` is the name of two files: {}, {}", file.shown, other.shown);
-            let hint = "Give one of them another name at the desk.";
-            Err(Fault::new(StatusCode::CONFLICT, "two_files", words).hint(hint))
-        }
-    }
+        Refusal::NoWorkflow { name: name.into(), near, known }.into()
+    })
 }
 
-fn internal(error: tokio::task::JoinError) -> Fault {
+/// Why nobody writes into the file of that name from a page; `None`: an owner may.
+pub(in crate::web) fn why_not(reading: &Reading, name: &str) -> Option<String> {
+    let mut named = reading.named(name);
+    let (first, second) = (named.next()?, named.next());
+    let twins = second.map(|second| {
+        let (one, other) = (&first.shown, &second.shown);
+        format!("Two files have that name, {one} and {other}: give one of them another.")
+    });
+    twins.or_else(|| workflows::why_not(first))
+}
+
+fn internal(error: &tokio::task::JoinError) -> Fault {
     Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", error.to_string())
 }
 
-fn not_saved(why: NotSaved) -> Fault {
-    let (status, code, hint) = match &why {
+fn not_saved(why: &NotSaved) -> Fault {
+    let (status, code, hint) = match why {
         NotSaved::NotYours(_) => (
             StatusCode::FORBIDDEN,
             "not_yours",

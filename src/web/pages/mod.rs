@@ -6,6 +6,7 @@ mod live;
 mod log;
 mod run;
 mod runs;
+pub(in crate::web) mod system;
 mod waiting;
 mod workflow;
 
@@ -43,6 +44,7 @@ pub(super) fn router() -> Router<App> {
         .route("/runs/{name}", get(run::show))
         .route("/runs/{name}/log", get(log::follow))
         .route("/workflows/{*name}", get(workflow::show))
+        .route("/system", get(system::show))
 }
 
 /// A page where there is none; programs read the same as JSON.

@@ -67,6 +67,7 @@ async fn draw(seen: Seen, name: String, show: Show) -> Result<Page, Fault> {
         show: &show,
         may_steer: seen.may(Role::Talker),
         may: seen.may_answer(),
+        waiting: &seen.waiting,
         next,
         now: seen.now,
     };

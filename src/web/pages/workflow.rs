@@ -16,7 +16,10 @@ use super::{
 use crate::{
     config::Role,
     web::{
-        api::{runs::read_workflows, workflows::the_file},
+        api::{
+            runs::read_workflows,
+            workflows::{first_file, why_not},
+        },
         fault::Fault,
         people::Caller,
         serve::App,
@@ -37,11 +40,11 @@ pub(super) async fn show(
 async fn draw(seen: Seen, name: String) -> Result<Page, Fault> {
     let views = read_workflows(&seen.app, &seen.caller).await?;
     let reading = seen.app.outside.workflows.now();
-    let file = the_file(&reading, &name)?;
+    let file = first_file(&reading, &name)?;
     let Some(view) = views.iter().find(|view| view.name == name) else {
         return Err(Fault::no_such_page());
     };
-    let why_not = workflows::why_not(file)
+    let why_not = why_not(&reading, &name)
         .or_else(|| (!seen.may(Role::Owner)).then(|| "Only an owner changes workflows.".into()));
     let page = Workflow {
         view,

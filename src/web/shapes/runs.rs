@@ -94,6 +94,8 @@ pub struct SaveText {
 /// What became of a text that was kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saved {
+    /// The workflow's, which the text may have changed.
+    pub name: String,
     pub words: String,
     /// Of what is there now.
     pub digest: String,

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
+use tracing::warn;
 use vigie_bridge_kit::{
     fetch::{HALF, blocking, disk, megabytes, missed},
     names::{self, NewFile},
@@ -18,7 +19,7 @@ use vigie_bridge_kit::{
 use vigie_core::bridge::{Attached, Got};
 
 use super::{Hearing, read::Offered};
-use crate::store::heard::Waiting;
+use crate::{store::heard::Waiting, why};
 
 /// Largest file, in bytes: while it is decrypted it is in memory, twice. As much as Synapse takes
 /// where nobody changed it. Source: Synapse, `max_upload_size`.
@@ -59,7 +60,7 @@ async fn contents(hearing: Hearing<'_>, offered: &Offered) -> Result<Vec<u8>, St
     loop {
         let media = hearing.client.media();
         let fetched = Box::pin(media.get_media_content(&request, false));
-        let why = match tokio::time::timeout_at(until, fetched).await {
+        let last = match tokio::time::timeout_at(until, fetched).await {
             Ok(Ok(bytes)) if bytes.len() as u64 > LARGEST => {
                 return Err(too_big(bytes.len() as u64));
             }
@@ -67,17 +68,21 @@ async fn contents(hearing: Hearing<'_>, offered: &Offered) -> Result<Vec<u8>, St
             Ok(Err(error)) => match &error {
                 matrix_sdk::Error::Http(http) if is_final(http) => {
                     return Err(format!(
-                        "the homeserver does not hand it out ({http}); send it again"
+                        "the homeserver does not hand it out: {}; send it again",
+                        why::of_http(http)
                     ));
                 }
-                matrix_sdk::Error::Http(_) => error.to_string(),
-                _ => return Err(format!("it does not open ({error}); send it again")),
+                matrix_sdk::Error::Http(http) => why::of_http(http),
+                error => {
+                    warn!(%error, "a file does not open");
+                    return Err("it does not open; send it again".into());
+                }
             },
             Err(_) => format!("nothing came within {} s", PATIENCE.as_secs()),
         };
         let wait = pause::after(failures);
         if Instant::now() + wait > until {
-            return Err(format!("the homeserver did not hand it out ({why}); send it again later"));
+            return Err(format!("the homeserver did not hand it out: {last}; send it again later"));
         }
         tokio::time::sleep(wait).await;
         failures += 1;

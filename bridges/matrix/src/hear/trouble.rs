@@ -4,7 +4,7 @@ use matrix_sdk::ruma::api::error::{ErrorKind, RetryAfter};
 use std::time::Duration;
 
 use super::sync::Missed;
-use crate::NotReady;
+use crate::{NotReady, why};
 
 /// Longest that a homeserver's own word is followed; a limit that lasts longer is asked about again.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -67,11 +67,13 @@ pub(super) fn words(missed: &Missed) -> String {
         }
         Missed::Sdk(matrix_sdk::Error::Http(error)) if error.client_api_error_kind().is_none() => {
             format!(
-                "the homeserver cannot be reached ({error}); look at this machine's network and at the homeserver"
+                "the homeserver cannot be reached: {}; look at this machine's network and at the homeserver",
+                why::of_http(error)
             )
         }
         Missed::Sdk(error) => format!(
-            "the homeserver tells nothing ({error}); if it lasts, ask whoever runs the homeserver"
+            "the homeserver tells nothing: {}; if it lasts, ask whoever runs the homeserver",
+            why::of_sdk(error)
         ),
     }
 }

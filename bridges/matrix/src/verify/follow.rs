@@ -18,8 +18,8 @@ use super::{
     flows::Asking,
     model::{NotDone, Outcome, PeerDevice, State, Step, VerificationId},
     read::{self, Protocol, Whose},
-    standing::{Standing, standing},
 };
+use crate::why;
 
 /// Who asked usually shows the emoji next, and two that begin at once confuse some apps.
 const THEIR_START: Duration = Duration::from_secs(3);
@@ -236,7 +236,7 @@ impl Following {
         }
         let encryption = self.client.encryption();
         let seen = async {
-            while !matches!(standing(&self.client, &self.user).await, Ok(Standing::Verified)) {
+            while !self.is_verified().await {
                 tokio::time::sleep(ASK_AGAIN).await;
                 let _ = Box::pin(encryption.request_user_identity(&self.user)).await; // asked again until the deadline
             }
@@ -248,6 +248,13 @@ impl Following {
                     .into(),
             },
         }
+    }
+}
+
+impl Following {
+    async fn is_verified(&self) -> bool {
+        let identity = self.client.encryption().get_user_identity(&self.user).await;
+        identity.is_ok_and(|identity| identity.is_some_and(|identity| identity.is_verified()))
     }
 }
 
@@ -273,7 +280,7 @@ async fn sent<T>(what: impl Future<Output = matrix_sdk::Result<T>>) -> Result<T,
     let not_sent = |why: String| NotDone::NotSent { why };
     match tokio::time::timeout(SENDING, Box::pin(what)).await {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(error)) => Err(not_sent(error.to_string())),
+        Ok(Err(error)) => Err(not_sent(why::of_sdk(&error))),
         Err(_) => Err(not_sent(format!("it did not answer within {} s", SENDING.as_secs()))),
     }
 }

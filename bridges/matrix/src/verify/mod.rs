@@ -19,7 +19,8 @@ pub use model::{
     Begun, Emoji, NoVerificationId, NotDone, Outcome, PeerDevice, Shown, Side, State, Step,
     Verification, VerificationId,
 };
-pub use standing::{Standing, standing};
+pub use standing::{Standing, Stands, Unread};
+pub(crate) use standing::{in_fours, stands};
 
 use futures_util::FutureExt as _;
 use matrix_sdk::Client;

@@ -4,6 +4,7 @@
 mod crashes;
 mod keys;
 mod messages;
+mod readers;
 mod rooms;
 mod support;
 mod taps;

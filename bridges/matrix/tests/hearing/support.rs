@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use std::{
     num::NonZeroUsize,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 use tempfile::TempDir;
@@ -14,8 +17,10 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
-    bridge::{Accepted, Attached, Bridge as _, Heard, HeardKind, Inbox, NotAccepted, Noted},
-    id::BridgeName,
+    bridge::{
+        Accepted, Attached, Bridge as _, Counts, Heard, HeardKind, Inbox, NotAccepted, Noted,
+    },
+    id::{BridgeName, ChatId},
 };
 use vigie_matrix::{
     Layout, MatrixBridge, Options, Pace, Policy, Rule,
@@ -26,8 +31,12 @@ use vigie_matrix::{
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Nothing less than safe.
-pub(crate) const STRICT: Policy =
-    Policy { unsigned_devices: Rule::Refuse, unencrypted: Rule::Refuse, plain_rooms: Rule::Refuse };
+pub(crate) const STRICT: Policy = Policy {
+    unsigned_devices: Rule::Refuse,
+    unencrypted: Rule::Refuse,
+    plain_rooms: Rule::Refuse,
+    new_identities: Rule::Refuse,
+};
 
 /// Takes what is heard, once for each key, from whom it admits.
 #[derive(Default)]
@@ -35,12 +44,22 @@ pub(crate) struct Daemon {
     heard: Mutex<Vec<Heard>>,
     noted: Mutex<Vec<Noted>>,
     admitted: Mutex<Vec<String>>,
+    /// Something is on its way to every chat.
+    flies: AtomicBool,
     changed: Notify,
 }
 
 impl Daemon {
     pub(crate) fn admit(&self, user: &str) {
         self.admitted.lock().unwrap().push(user.to_owned());
+    }
+
+    pub(crate) fn in_flight(&self, flies: bool) {
+        self.flies.store(flies, Ordering::Relaxed);
+    }
+
+    pub(crate) fn forget_noted(&self) {
+        self.noted.lock().unwrap().clear();
     }
 
     pub(crate) fn heard(&self) -> Vec<Heard> {
@@ -120,6 +139,10 @@ impl Inbox for Daemon {
 
     async fn admits(&self, _bridge: &BridgeName, from: &str) -> Result<bool, NotAccepted> {
         Ok(self.admitted.lock().unwrap().iter().any(|user| user == from))
+    }
+
+    async fn is_still(&self, _bridge: &BridgeName, _chat: &ChatId) -> Result<bool, NotAccepted> {
+        Ok(!self.flies.load(Ordering::Relaxed))
     }
 }
 
@@ -253,6 +276,7 @@ pub(crate) fn bridge(home: &Path, wish: &Wish) -> Arc<MatrixBridge> {
         pace: Pace { events_a_minute: NonZeroUsize::new(6_000).unwrap() },
         polls: true,
         quick_reactions: true,
+        reactions: Counts::Answers,
         parts: None,
     };
     MatrixBridge::open(options).unwrap()

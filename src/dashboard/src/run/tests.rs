@@ -31,7 +31,8 @@ fn view(life: &serde_json::Value) -> RunView {
 
 fn shown(view: &RunView, show: &Show, may_steer: bool) -> String {
     let now = "2026-11-30T08:50:00Z".parse().unwrap();
-    let run = Run { view, asked: &[], show, may_steer, may: May::Look, next: None, now };
+    let run =
+        Run { view, asked: &[], waiting: &[], show, may_steer, may: May::Look, next: None, now };
     page(&run).main.into_string()
 }
 
