@@ -12,13 +12,10 @@ pub mod gate;
 pub mod graph;
 pub mod pieces;
 pub mod rich;
-<<<<<<< HEAD
 pub mod run;
 pub mod runs;
 pub mod steps;
-=======
 pub mod system;
->>>>>>> main
 pub mod waiting;
 pub mod words;
 pub mod workflow;
