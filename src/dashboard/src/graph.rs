@@ -24,6 +24,8 @@ use crate::{
 
 /// Of a drawing beside the steps, and on a phone.
 const NARROW: f64 = 380.0;
+/// What is a little wider is drawn a little smaller.
+const STILL_NARROW: f64 = 430.0;
 /// Of one over the whole page.
 const WIDE: f64 = 1120.0;
 
@@ -54,6 +56,8 @@ struct Node<'a> {
 
 /// Where everything stands: middles of the nodes, and the way of each arrow.
 struct Layout {
+    /// Where the leftmost of it lies.
+    left: f64,
     width: f64,
     height: f64,
     at: Vec<(f64, f64)>,
@@ -74,14 +78,13 @@ pub fn draw(page: &str, graph: &[GraphStep], steps: &[StepView], now: Timestamp)
     let label = sentence(&nodes);
     let whole = with_library(&nodes, &arrows);
     let (narrow, wide) = match whole {
-        Some(whole) if whole.width <= NARROW => (whole, None),
-        Some(whole) if whole.width <= WIDE => (in_rows(&nodes, &arrows, NARROW), Some(whole)),
-        _ => {
-            let narrow = in_rows(&nodes, &arrows, NARROW);
-            let wide = in_rows(&nodes, &arrows, WIDE);
-            let wider = wide.width > narrow.width;
-            (narrow, wider.then_some(wide))
+        Some(whole) if whole.width <= STILL_NARROW => (whole, None),
+        whole if is_wide(graph) => {
+            let wide = whole.filter(|whole| whole.width <= WIDE);
+            let wide = wide.unwrap_or_else(|| in_rows(&nodes, &arrows, WIDE));
+            (in_rows(&nodes, &arrows, NARROW), Some(wide))
         }
+        _ => (in_rows(&nodes, &arrows, NARROW), None),
     };
     let picture = |layout: &Layout, class: &str, least: f64| {
         svg(page, &nodes, &arrows, layout, class, least, &label)
@@ -95,7 +98,8 @@ pub fn draw(page: &str, graph: &[GraphStep], steps: &[StepView], now: Timestamp)
     }
 }
 
-/// Whether it takes the whole width of a page.
+/// Whether more steps may run at the same time than stand beside each other in a narrow drawing: then
+/// there is one over the whole width of a page as well.
 pub fn is_wide(graph: &[GraphStep]) -> bool {
     let mut levels = BTreeMap::new();
     for level in levels_of(graph.len(), &arrows(graph)) {
@@ -115,7 +119,7 @@ fn node<'a>(
     let name = if step.title.is_empty() { &step.step } else { &step.title };
     let label = shortened(&text::reveal(name).text.text, LETTERS);
     let sub = shortened(&text::reveal(&sub(step, view, steps, now)).text.text, SUB_LETTERS);
-    let width = (29.0 + 8.0 * letters(&label)).max(22.0 + 6.2 * letters(&sub));
+    let width = (29.0 + 8.0 * letters(&label)).max(22.0 + 5.9 * letters(&sub));
     Node { step, view, look, say, label, sub, width: width.clamp(NARROWEST, WIDEST) }
 }
 
@@ -128,9 +132,10 @@ fn sub(step: &GraphStep, view: Option<&StepView>, steps: &[StepView], now: Times
             (false, false) => view.map_or_else(String::new, |view| view.kind.clone()),
         };
     };
-    let (_, say) = look(view);
+    let (look, say) = look(view);
     let mut parts = Vec::new();
-    if view.state != "done" {
+    // Shape and colour say the rest.
+    if !matches!(look, "done" | "running" | "failed") {
         parts.push(say.to_owned());
     }
     if view.kind == "foreach" {
@@ -212,28 +217,32 @@ fn laid_out(nodes: &[Node], arrows: &[Arrow]) -> Option<Layout> {
         ranksep: BETWEEN_ROWS,
         marginx: MARGIN,
         marginy: MARGIN,
+        // Of orders that are as good, the one that is nearest to how the steps are written.
+        tie_keep_first: true,
         ..LayoutOptions::default()
     };
     dagre::layout(&mut graph, Some(options));
     let mut at = Vec::with_capacity(nodes.len());
-    let (mut width, mut height) = (0.0_f64, 0.0_f64);
+    let (mut left, mut right, mut height) = (0.0_f64, 0.0_f64, 0.0_f64);
     for (place, node) in nodes.iter().enumerate() {
         let label = graph.node(&place.to_string())?;
         let (x, y) = (label.x?, label.y?);
         if !x.is_finite() || !y.is_finite() {
             return None;
         }
-        width = width.max(x + node.width / 2.0 + MARGIN);
+        right = right.max(x + node.width / 2.0 + MARGIN);
         height = height.max(y + HEIGHT / 2.0 + MARGIN);
         at.push((x, y));
     }
     let mut ways = Vec::with_capacity(arrows.len());
     for (from, to) in arrows {
         let points = &graph.edge(&from.to_string(), &to.to_string(), None)?.points;
-        width = points.iter().fold(width, |width, point| width.max(point.x + MARGIN));
+        for point in points {
+            (left, right) = (left.min(point.x - MARGIN), right.max(point.x + MARGIN));
+        }
         ways.push(through(points)?);
     }
-    Some(Layout { width, height, at, ways })
+    Some(Layout { left, width: right - left, height, at, ways })
 }
 
 /// A line through points, bent at each but the first and the last.
@@ -305,7 +314,7 @@ fn in_rows(nodes: &[Node], arrows: &[Arrow], most: f64) -> Layout {
     }
     let height = 2.0 * MARGIN + number(rows.len()) * (HEIGHT + BETWEEN_ROWS) - BETWEEN_ROWS;
     let ways = arrows.iter().map(|(from, to)| across(at[*from], at[*to])).collect();
-    Layout { width, height, at, ways }
+    Layout { left: 0.0, width, height, at, ways }
 }
 
 /// From the lower edge of one to the upper edge of the other.
@@ -327,7 +336,7 @@ fn svg(
 ) -> Markup {
     // A small picture is not blown up: it stands in the middle.
     let width = layout.width.max(least);
-    let left = (layout.width - width) / 2.0;
+    let left = layout.left + (layout.width - width) / 2.0;
     let view = format!("{left:.0} 0 {width:.0} {:.0}", layout.height);
     html! {
         svg class=(class) viewBox=(view) role="group" aria-label=(label) {

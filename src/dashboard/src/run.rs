@@ -247,7 +247,7 @@ fn log(run: &Run) -> Markup {
     let id = format!("log-{}-{}-{here}", step.step, step.attempt);
     let from = format!("{name}/log?step={}&attempt={}&stream={here}", step.step, step.attempt);
     html! {
-        section.band.log id="log" aria-labelledby="log-t" {
+        section.band.step-log id="log" aria-labelledby="log-t" {
             h2 id="log-t" {
                 "Log of " code { (said(&step.step)) }
                 @if step.attempt > 1 { ", try " (step.attempt) }

@@ -118,6 +118,7 @@ fn line(view: &RunView, now: Timestamp) -> Markup {
     let (look, word) = run_look(view);
     let since = view.row.since();
     let end = run_ended(view).unwrap_or(now);
+    let project = view.row.project.as_ref().map(ToString::to_string);
     html! {
         tr role="row" id=(format!("run-{}", view.row.id)) {
             th role="rowheader" scope="row" {
@@ -126,7 +127,7 @@ fn line(view: &RunView, now: Timestamp) -> Markup {
             }
             td role="cell" { (state(look, word)) }
             td.dim role="cell" data-l="Started by" { (said(&view.started_by)) }
-            td.dim role="cell" data-l="Project" { (view.row.project.as_ref().map(ToString::to_string).unwrap_or_default()) }
+            td.dim role="cell" data-l=[project.as_ref().map(|_| "Project")] { (project.unwrap_or_default()) }
             td.n role="cell" data-l="Started" { (day_and_clock(since)) }
             td.n role="cell" data-l="Took" {
                 @if view.row.life.is_open() { (age(since, now)) } @else { (took((end - since).num_milliseconds())) }

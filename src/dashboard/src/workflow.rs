@@ -76,7 +76,7 @@ fn about(page: &Workflow) -> Markup {
             h2 id="about" { "About it" }
             dl.facts.panel {
                 dt { "File" } dd { code { (said(&view.file)) } }
-                dt { "Next" } dd { (next(view, 5)) }
+                dt { "Schedule" } dd { (next(view, 5)) }
                 @if let Some([least, median, most]) = view.cost {
                     dt { "Runs cost" } dd { (money(least)) " to " (money(most)) ", half of them under " (money(median)) }
                 }
