@@ -279,6 +279,7 @@ pub struct RunView {
     /// Cost and time of its agents, delegated and inline; a line each. Empty: no agent worked in it.
     pub report: Vec<String>,
     /// What it was made of when it began; lists leave it out.
+    #[serde(default)]
     pub made_of: Option<MadeOf>,
 }
 
@@ -317,8 +318,10 @@ pub struct StepView {
     pub attempt: u32,
     pub since: Option<Timestamp>,
     /// When this attempt began.
+    #[serde(default)]
     pub began: Option<Timestamp>,
     /// Of all its attempts.
+    #[serde(default)]
     pub micro_usd: u64,
     /// What it gave, as far as the log has it.
     pub text: String,

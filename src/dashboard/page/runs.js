@@ -2,6 +2,8 @@
 // run. Comes after desk.js and uses what that has.
 "use strict";
 
+// Names of its own: other scripts of the page may have the same.
+{
 // Logs: a stream each, as long as its place stands on the page.
 const MOST_LOG = 500_000; // letters that stay in the page
 const streams = new Map();
@@ -177,3 +179,4 @@ document.addEventListener("submit", (event) => {
 
 main.addEventListener("fresh", () => { readLogs(); fileChanged(); });
 readLogs();
+}
