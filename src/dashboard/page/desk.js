@@ -115,7 +115,10 @@ const request = async (path, body, method = "POST") => {
   if (!answer) throw new Error("Not sent: Vigie does not answer. Try again once it is live.");
   if (answer.status === 401) location.assign("/login");
   const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Error([told.error ?? `Not done (${answer.status})`, told.hint].filter(Boolean).join(". "));
+  if (!answer.ok) {
+    const words = [told.error ?? `Not done (${answer.status})`, told.hint].filter(Boolean).join(". ");
+    throw Object.assign(new Error(words), { told });
+  }
   return told;
 };
 const place = (node) => node.closest("form, article, section")?.querySelector("[role=alert]");

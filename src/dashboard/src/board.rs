@@ -362,13 +362,11 @@ fn of_run(view: &RunView) -> Row {
         (false, true) => (Group::Over, "ended", "over"),
         (false, false) => (Group::Works, "running", "running"),
     };
-    let now = view.steps.iter().filter(|step| matches!(step.state.as_str(), "running" | "paused"));
-    let now: Vec<_> = now.map(|step| step.step.as_str()).collect();
-    let done = view.steps.iter().filter(|step| step.state == "succeeded").count();
-    let doing = match now.as_slice() {
-        [] => format!("{done} of {} steps done", view.steps.len()),
-        steps => format!("{}, {done} of {} steps done", steps.join(", "), view.steps.len()),
-    };
+    // Lists come without steps: the lines of its progress say which go on.
+    let goes_on = |line: &&String| line.starts_with(['●', '?', '↻', '☾']);
+    let now = view.progress.iter().filter(goes_on).map(|line| line.chars().skip(2).collect());
+    let now: Vec<String> = now.collect();
+    let doing = if now.is_empty() { "Waits for its turn".into() } else { now.join(", ") };
     Row {
         group,
         id: format!("row-{}", view.row.id),

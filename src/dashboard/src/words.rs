@@ -62,7 +62,7 @@ pub fn money(micro_usd: u64) -> String {
 pub fn tokens(count: u64) -> String {
     let tenths = |unit: u64| {
         let tenths = count.saturating_mul(10) / unit;
-        if tenths < 100 && tenths % 10 > 0 {
+        if tenths < 100 && !tenths.is_multiple_of(10) {
             format!("{}.{}", tenths / 10, tenths % 10)
         } else {
             (tenths / 10).to_string()

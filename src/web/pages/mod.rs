@@ -5,9 +5,13 @@ mod audit;
 mod board;
 mod live;
 mod session;
+mod log;
+mod run;
+mod runs;
 pub(in crate::web) mod system;
 mod terminal;
 mod waiting;
+mod workflow;
 
 use axum::{
     Router,
@@ -46,6 +50,10 @@ pub(super) fn router() -> Router<App> {
         .route("/sessions/{name}/terminal", get(terminal::follow))
         .route("/sessions/{name}/terminal/before", get(terminal::before))
         .route("/sessions/{name}/recording", get(terminal::recording))
+        .route("/runs", get(runs::show))
+        .route("/runs/{name}", get(run::show))
+        .route("/runs/{name}/log", get(log::follow))
+        .route("/workflows/{*name}", get(workflow::show))
         .route("/system", get(system::show))
 }
 
