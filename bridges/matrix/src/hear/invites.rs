@@ -12,6 +12,7 @@ use vigie_core::{Timestamp, bridge::Noted, id::ChatId};
 
 use super::{Hearing, policy, rooms::points_back};
 use crate::{
+    account::line,
     bridge::Rule,
     store::{
         heard,
@@ -88,7 +89,8 @@ impl Ways {
         let Err(error) = joined else { return };
         if self.invitations.failed(room.room_id(), hearing.bridge.now()) {
             let reason = format!(
-                "Vigie was invited to that room and cannot go in ({error}); invite it again"
+                "Vigie was invited to that room and cannot go in ({}); invite it again",
+                line(&error.to_string())
             );
             hearing.shut(room.room_id(), reason).await;
         }
@@ -143,7 +145,8 @@ impl Ways {
         debug!(%error, room = old, "the room that replaces it does not let us in");
         if self.successors.failed(to, hearing.bridge.now()) {
             let reason = format!(
-                "that room was replaced by another one, and Vigie cannot go in there ({error}); invite it there"
+                "that room was replaced by another one, and Vigie cannot go in there ({}); invite it there",
+                line(&error.to_string())
             );
             hearing.shut(room.room_id(), reason).await;
         }

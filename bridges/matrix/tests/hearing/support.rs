@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use std::{
     num::NonZeroUsize,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 use tempfile::TempDir;
@@ -37,12 +40,18 @@ pub(crate) struct Daemon {
     heard: Mutex<Vec<Heard>>,
     noted: Mutex<Vec<Noted>>,
     admitted: Mutex<Vec<String>>,
+    refuses: AtomicBool,
     changed: Notify,
 }
 
 impl Daemon {
     pub(crate) fn admit(&self, user: &str) {
         self.admitted.lock().unwrap().push(user.to_owned());
+    }
+
+    /// Takes nothing that is heard, or everything again.
+    pub(crate) fn refuse(&self, refuses: bool) {
+        self.refuses.store(refuses, Ordering::Relaxed);
     }
 
     pub(crate) fn heard(&self) -> Vec<Heard> {
@@ -106,6 +115,9 @@ impl Daemon {
 #[async_trait]
 impl Inbox for Daemon {
     async fn accept(&self, heard: Heard) -> Result<Accepted, NotAccepted> {
+        if self.refuses.load(Ordering::Relaxed) {
+            return Err(NotAccepted { reason: "the test wants it so".into() });
+        }
         let mut all = self.heard.lock().unwrap();
         if !all.iter().any(|known| known.key == heard.key) {
             all.push(heard);
@@ -160,9 +172,18 @@ impl Ground {
 
     /// The wish may name Ada.
     pub(crate) async fn with(server: &'static Homeserver, wish: impl Fn(&str) -> Wish) -> Self {
+        Self::by_way_of(server, &server.url(), wish).await
+    }
+
+    /// The bridge knows the homeserver under that address.
+    pub(crate) async fn by_way_of(
+        server: &'static Homeserver,
+        url: &str,
+        wish: impl Fn(&str) -> Wish,
+    ) -> Self {
         let ada = Phone::login(server, &server.user("ada").await).await;
         let home = tempfile::tempdir().unwrap();
-        let me = account(server, home.path()).await;
+        let me = account(server, url, home.path()).await;
         let wish = wish(ada.user());
         let bridge = bridge(home.path(), &wish);
         let daemon = Daemon::default();
@@ -224,7 +245,7 @@ impl Ground {
 }
 
 /// Logs a new account in, as `vigie init matrix` does; its id.
-async fn account(server: &Homeserver, home: &Path) -> String {
+async fn account(server: &Homeserver, url: &str, home: &Path) -> String {
     let login = server.user("vigie").await;
     let body = json!({
         "type": "m.login.password",
@@ -233,7 +254,7 @@ async fn account(server: &Homeserver, home: &Path) -> String {
     });
     let answer = server.ask(None, "POST", "/_matrix/client/v3/login", Some(&body)).await.unwrap();
     let session = json!({
-        "homeserver": server.url(),
+        "homeserver": url,
         "user": answer["user_id"],
         "device": answer["device_id"],
         "access_token": answer["access_token"],
