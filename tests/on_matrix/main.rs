@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod both;
+mod newcomers;
 #[path = "../support"]
 mod support {
     pub(crate) mod home;
