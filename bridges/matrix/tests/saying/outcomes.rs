@@ -90,9 +90,11 @@ async fn without_a_server_it_comes_later_and_ever_more_rarely() {
         let key = desk.key();
         server.kill();
         let mut waits = Vec::new();
-        for _ in 0..3 {
+        while waits.len() < 3 {
             match desk.bridge.say(&place, &post(posts::text("after")), key).await {
                 Err(SayError::Later { after }) => waits.push(after.as_secs()),
+                // It went out over a connection that was not yet known to be broken.
+                Err(SayError::InDoubt) if waits.is_empty() => {}
                 other => panic!("{other:?}"),
             }
         }
