@@ -67,6 +67,8 @@ async fn a_code_lets_somebody_new_in_where_somebody_known_has_invited_both() {
     life.phone.wait_member(&room, &life.bot, Membership::Joined).await;
     let told = tomas.wait_message(&room, "This group is not connected").await;
     assert!(told.says("run vigie pair at the desk and send !pair"), "{told}");
+    let view = tomas.view();
+    assert_ne!(view.rooms[&alone].members.get(&life.bot), Some(&Membership::Joined), "{view}");
     let pairing: Value =
         life.home.desk().post("/pair", &json!({ "human": "tomas" })).await.unwrap();
     let account = &pairing["services"][0]["link"];
@@ -75,8 +77,8 @@ async fn a_code_lets_somebody_new_in_where_somebody_known_has_invited_both() {
     tomas.wait_message(&room, "You are Tomas Lindqvist here").await;
     tomas.say(&room, "[PD-285] stream 3").await;
     tomas.wait_message(&room, "3 lines printed").await;
-    let view = tomas.view();
-    assert_ne!(view.rooms[&alone].members.get(&life.bot), Some(&Membership::Joined), "{view}");
+    // Now they know him.
+    tomas.wait_member(&alone, &life.bot, Membership::Joined).await;
 }
 
 #[tokio::test]
