@@ -83,9 +83,9 @@ fn how_on_matrix(service: &ServiceShape, pairing: &PairingShape) -> Vec<String> 
             "  - without this code: vigie down; vigie init matrix --human {human} --person ID, with their own id there; vigie up. Then it invites them."
         ),
         format!(
-            "  - with it: somebody whom Vigie knows invites {name} and {account} to an encrypted room, and {name} writes there: /pair {code}"
+            "  - with it: somebody whom Vigie knows invites {name} and {account} to an encrypted room, and {name} writes there: !pair {code}"
         ),
-        format!("  In a room with others where Vigie is already: /pair {code} connects the room."),
+        format!("  In a room with others where Vigie is already: !pair {code} connects the room."),
     ]
 }
 
@@ -166,4 +166,42 @@ pub(super) async fn unpair(bridge: &str, id: &str, desk: &Desk) -> Result<(), Fa
     let path = format!("/people/{}/{}", segment(bridge), segment(id));
     let done: Done = desk.client.delete(&path).await?;
     desk.out.show(&done, |_, done| plain::line(&done.words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use vigie_core::Timestamp;
+
+    #[test]
+    fn somebody_new_on_matrix_is_told_a_way_that_works() {
+        let service = |bridge: &str, link: Option<&str>, trouble: Option<&str>| ServiceShape {
+            bridge: bridge.into(),
+            link: link.map(str::to_owned),
+            trouble: trouble.map(str::to_owned),
+        };
+        let pairing = PairingShape {
+            code: "K7Q2-9MFA".into(),
+            human: "tomas".into(),
+            name: "Tomas Lindqvist".into(),
+            until: Timestamp::default(),
+            services: vec![
+                service("matrix", Some("@vigie:example.org"), None),
+                service("telegram", Some("https://t.me/a_bot"), Some("no answer")),
+            ],
+        };
+        let out = Out::plain(Clock::fixed(Timestamp::default()));
+        let shown = words(&out, &pairing);
+        let ways = shown.split_once("    K7Q2-9MFA\n\n").unwrap().1;
+        insta::assert_snapshot!(ways, @r"
+        Matrix: Vigie ignores invitations of people it does not know there. To let Tomas Lindqvist in:
+          - without this code: vigie down; vigie init matrix --human tomas --person ID, with their own id there; vigie up. Then it invites them.
+          - with it: somebody whom Vigie knows invites Tomas Lindqvist and @vigie:example.org to an encrypted room, and Tomas Lindqvist writes there: !pair K7Q2-9MFA
+          In a room with others where Vigie is already: !pair K7Q2-9MFA connects the room.
+        Telegram: open https://t.me/a_bot?start=K7Q2-9MFA and tap Start, or send the code there.
+          In a group that the bot is in: /pair K7Q2-9MFA
+          It will not be heard yet: no answer
+        ");
+    }
 }

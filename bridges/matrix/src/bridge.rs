@@ -3,10 +3,14 @@ use matrix_sdk::Client;
 use std::{
     num::NonZeroUsize,
     path::PathBuf,
+    pin::pin,
     sync::{Arc, atomic::AtomicU32},
     time::Duration,
 };
-use tokio::sync::RwLock;
+use tokio::{
+    sync::{Notify, RwLock},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 use vigie_bridge_kit::{clock::Clock, database::OpenError, pulse::Pulse};
 use vigie_core::{
@@ -47,6 +51,10 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(20);
 
 /// As above: the state of a session is shown by an edit, or by a state event.
 const THREAD_AFTER: Duration = Duration::from_secs(20);
+
+/// How long what is being said may go on when its client is to be left: an answer that comes at all
+/// comes within moments.
+const TO_END: Duration = Duration::from_secs(5);
 
 /// Where sessions stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +142,9 @@ pub struct MatrixBridge {
     /// The account's one client, made by whoever asks first.
     client: tokio::sync::Mutex<Option<Client>>,
     /// Read by whoever says something, so that no client is left in the middle of that.
-    pub(crate) saying_now: RwLock<()>,
+    saying_now: RwLock<()>,
+    /// Whoever says something is to give it up: the client is left.
+    leaving: Notify,
     pub(crate) verifying: Verifying,
     pub(crate) saying: say::Saying,
     pub(crate) readers: Readers,
@@ -175,6 +185,7 @@ impl MatrixBridge {
             parts: options.parts.unwrap_or(PARTS),
             client: tokio::sync::Mutex::default(),
             saying_now: RwLock::default(),
+            leaving: Notify::new(),
             saying: say::Saying::default(),
             readers: Readers::default(),
             pulse: Pulse::default(),
@@ -209,15 +220,36 @@ impl MatrixBridge {
         Ok(client)
     }
 
-    /// Takes the next client from disk: what this one has in memory may be further than its store.
+    /// Takes the next client from disk: what this one has in memory may be further than its store. What
+    /// is being said may end; but where the homeserver gives no answer, that takes minutes in which
+    /// nothing else is said or heard, so then it is in doubt.
     pub(crate) async fn leave_client(&self) {
-        let _nobody_speaks = self.saying_now.write().await;
+        let mut alone = pin!(self.saying_now.write());
+        let _nobody_speaks = match timeout(TO_END, &mut alone).await {
+            Ok(nobody) => nobody,
+            Err(_) => {
+                self.leaving.notify_waiters();
+                alone.await
+            }
+        };
         *self.client.lock().await = None;
     }
 
     /// Reactions are not encrypted, whatever room they are in.
     pub(crate) fn reactions(&self) -> Reactions {
         Reactions::Forgeable(self.reactions)
+    }
+
+    /// Says something with one client from beginning to end.
+    pub(crate) async fn with_one_client<T>(
+        &self,
+        say: impl Future<Output = Result<T, SayError>>,
+    ) -> Result<T, SayError> {
+        let _same_client = self.saying_now.read().await;
+        tokio::select! {
+            said = Box::pin(say) => said,
+            () = self.leaving.notified() => Err(SayError::InDoubt),
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -269,8 +301,7 @@ impl Bridge for MatrixBridge {
     }
 
     async fn say(&self, place: &Place, say: &Say, key: DeliveryId) -> Result<Said, SayError> {
-        let _same_client = self.saying_now.read().await;
-        say::say(self, place, say, key).await
+        self.with_one_client(say::say(self, place, say, key)).await
     }
 
     async fn hear(&self, inbox: &dyn Inbox, stop: CancellationToken) -> Result<(), Lost> {

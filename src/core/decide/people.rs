@@ -187,7 +187,10 @@ impl Work<'_> {
         if !self.is_new(&place.bridge, place.chat.as_str(), Tried::Spoke) {
             return;
         }
-        let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send /pair and the code here.";
+        let words = format!(
+            "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send {}pair and the code here.",
+            show::command_mark(&place.bridge)
+        );
         self.post_to_place(place, None, show::note(Level::Note, Rich::plain(words), vec![]));
         self.told_of(&place.bridge, place.chat.as_str());
     }
@@ -375,13 +378,14 @@ impl Work<'_> {
     fn welcome(&mut self, place: &Place, room: Room, human: &HumanId, opened: Timestamp) {
         let name = self.state.name_of(human);
         let role = self.state.rules.people.get(human).map_or(Role::Viewer, |person| person.role);
+        let mark = show::command_mark(&place.bridge);
         let words = match room {
             Room::Direct => format!(
-                "You are {name} here, {}. Write [NAME] text to a session; /new NAME TEXT starts one, /help tells the rest.",
+                "You are {name} here, {}. Write [NAME] text to a session; {mark}new NAME TEXT starts one, {mark}help tells the rest.",
                 role_words(role)
             ),
             Room::DirectThreads => format!(
-                "You are {name} here, {}. Each session gets a thread: what you write there goes to it. /new NAME TEXT starts one, /help tells the rest.",
+                "You are {name} here, {}. Each session gets a thread: what you write there goes to it. {mark}new NAME TEXT starts one, {mark}help tells the rest.",
                 role_words(role)
             ),
             Room::Group => format!(

@@ -78,7 +78,7 @@ impl Work<'_> {
         let known = |name: &str| self.state.session_named(name).is_some();
         match address(text, &self.state.rules.pattern, &known) {
             Address::None => self.nearly_addressed(text).unwrap_or(Address::None),
-            read => read,
+            read @ (Address::To { .. } | Address::Refused { .. }) => read,
         }
     }
 

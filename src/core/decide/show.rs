@@ -7,7 +7,7 @@ use crate::{
     Timestamp,
     bridge::{Body, Button, Document, Level, Part, Post, SessionLook, ThreadState},
     delivery::{Rank, Shown, Spot, Target},
-    id::{SessionId, SessionName},
+    id::{BridgeName, SessionId, SessionName},
     prompt::Prompt,
     session::{Life, Session},
     state::Chat,
@@ -209,6 +209,11 @@ impl Work<'_> {
 
 pub(super) fn main_of(chat: &Chat) -> Target {
     Target { bridge: chat.bridge.clone(), chat: chat.chat.clone(), spot: Spot::Main }
+}
+
+/// What begins a command there: Matrix's apps keep `/` for their own, and some send no other.
+pub(super) fn command_mark(bridge: &BridgeName) -> char {
+    if bridge.as_str() == "matrix" { '!' } else { '/' }
 }
 
 /// Vigie's own words.

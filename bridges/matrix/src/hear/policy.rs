@@ -126,17 +126,17 @@ impl Hindrance {
     /// Said when it has not opened after a few seconds.
     pub(super) fn words(self, device: Option<&str>) -> String {
         match self {
-            Self::NoKey => "Vigie cannot read your last message yet; it asks for the key, and takes the message when the key comes".into(),
+            Self::NoKey => "Vigie cannot read your last message yet, nor what you write with the same key; it asks for that, and takes all of it when the key comes".into(),
             Self::Withheld => "Vigie cannot read your last message: your app keeps its key from Vigie. In your app, look for a setting such as \"never send encrypted messages to unverified sessions\" and switch it off, or verify Vigie (`vigie matrix verify` at the desk); then send it again".into(),
             Self::Unsigned => unsigned(device),
-            Self::Backup => "the key to your message came only out of the backup, which does not tell who made it. Send it again".into(),
+            Self::Backup => "you wrote this while Vigie was logged out or its store was lost: its key is only in the backup, which does not tell who made it, so neither this nor what you wrote with it at that time is taken. Send again what has no 👌 and still counts".into(),
             Self::Changed => CHANGED.into(),
             Self::Broken => "your message came damaged. Send it again; if that happens again, start your app anew".into(),
         }
     }
 
     /// Said when minutes later it still is not open.
-    pub(super) const LAST_WORDS: &'static str = "Vigie still cannot read that message: its key did not come. Open the app that you wrote it with and leave it open for a moment; if your app shows this session or Vigie as not verified, verify it there (Settings, Sessions or Encryption); or just send the message again";
+    pub(super) const LAST_WORDS: &'static str = "Vigie still cannot read that message, nor others of that time: their key did not come. Open the app that you wrote it with and leave it open for a moment; if your app shows this session or Vigie as not verified, verify it there (Settings, Sessions or Encryption); or just send them again";
 }
 
 #[cfg(test)]
@@ -191,7 +191,7 @@ mod tests {
             (Refusal::PlainRoom.words(None), "Switch encryption on"),
             (Hindrance::NoKey.words(None), "it asks for the key"),
             (Hindrance::Withheld.words(None), "switch it off"),
-            (Hindrance::Backup.words(None), "Send it again"),
+            (Hindrance::Backup.words(None), "Send again what has no 👌"),
             (Hindrance::Broken.words(None), "Send it again"),
         ] {
             assert!(words.contains(mend), "{words}");

@@ -101,10 +101,12 @@ async fn all(bridge: &MatrixBridge) -> Result<(), Duration> {
 }
 
 async fn one(bridge: &MatrixBridge, room: &RoomId, message: &EventId) -> Result<(), SayError> {
-    let _same_client = bridge.saying_now.read().await;
-    let door = Door::open(bridge, room).await?;
-    let _alone = bridge.saying.owed.alone().await;
-    quick::put_begun(&door, message, &mut 0).await
+    let put = async {
+        let door = Door::open(bridge, room).await?;
+        let _alone = bridge.saying.owed.alone().await;
+        quick::put_begun(&door, message, &mut 0).await
+    };
+    bridge.with_one_client(put).await
 }
 
 /// It will not be put, and is not tried for ever.
