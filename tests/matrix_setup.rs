@@ -403,49 +403,134 @@ async fn who_is_heard_is_looked_at_twice() {
     assert_eq!(fs::read_to_string(machine.config()).unwrap(), expected);
 }
 
+/// The program at a person's terminal.
+struct Terminal {
+    child: Box<dyn portable_pty::Child + Send + Sync>,
+    keyboard: Box<dyn std::io::Write + Send>,
+    screen: Box<dyn std::io::Read + Send>,
+    shown: String,
+    /// Up to where of it was read.
+    read: usize,
+}
+
+impl Terminal {
+    fn init(machine: &Machine, args: &[&str]) -> Self {
+        let pty = native_pty_system().openpty(PtySize { cols: 400, ..PtySize::default() }).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_vigie"));
+        command.args([&["init", "matrix"], args].concat());
+        command.env("VIGIE_HOME", machine.data());
+        command.env("XDG_CONFIG_HOME", machine.home.path().join("config"));
+        let child = pty.slave.spawn_command(command).unwrap();
+        let keyboard = pty.master.take_writer().unwrap();
+        let screen = pty.master.try_clone_reader().unwrap();
+        Self { child, keyboard, screen, shown: String::new(), read: 0 }
+    }
+
+    /// Reads on until that is shown.
+    fn reads(&mut self, text: &str) {
+        let mut piece = [0; 1024];
+        loop {
+            if let Some(at) = self.shown[self.read..].find(text) {
+                self.read += at + text.len();
+                return;
+            }
+            let count = self.screen.read(&mut piece).unwrap_or_default();
+            assert!(count > 0, "it ended before {text:?}: {}", self.shown);
+            self.shown.push_str(&String::from_utf8_lossy(&piece[..count]));
+        }
+    }
+
+    /// Answers each question once it is asked.
+    fn answers(&mut self, all: &[(&str, &str)]) {
+        for (question, answer) in all {
+            self.reads(question);
+            self.keyboard.write_all(format!("{answer}\r").as_bytes()).unwrap();
+        }
+    }
+
+    fn ends(mut self, text: &str) -> String {
+        self.reads(text);
+        assert!(self.child.wait().unwrap().success(), "{}", self.shown);
+        self.shown
+    }
+}
+
 #[tokio::test]
-async fn at_a_terminal_it_asks_and_shows_no_secret() {
+async fn at_a_terminal_a_slip_is_asked_again_with_its_reason_and_no_secret_is_shown() {
     let Some(tools) = tools() else { return };
     let server = shared(&tools).await;
     let (vigie, ada) = (server.user("vigie").await, server.user("ada").await);
     let machine = Machine::new();
-    let pty = native_pty_system().openpty(PtySize { cols: 400, ..PtySize::default() }).unwrap();
-    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_vigie"));
-    command.args(["init", "matrix"]);
-    command.env("VIGIE_HOME", machine.data());
-    command.env("XDG_CONFIG_HOME", machine.home.path().join("config"));
-    let mut child = pty.slave.spawn_command(command).unwrap();
-    let mut keyboard = pty.master.take_writer().unwrap();
-    let mut screen = pty.master.try_clone_reader().unwrap();
-    let mut shown = String::new();
-    let mut read_until = |text: &str| {
-        let mut piece = [0; 1024];
-        while !shown.contains(text) {
-            let count = screen.read(&mut piece).unwrap_or_default();
-            assert!(count > 0, "it ended before {text:?}: {shown}");
-            shown.push_str(&String::from_utf8_lossy(&piece[..count]));
-        }
-        shown.clone()
-    };
     let url = server.url();
+    let nobody = ada.user_id.replace("@ada", "@adda");
     let name = format!("{} calls themselves \"ada\"", ada.user_id);
-    for (question, answer) in [
-        ("Your own id on Matrix", ada.user_id.as_str()),
-        ("The account's homeserver", &url),
-        ("The account that Vigie speaks as", &vigie.user_id),
+    let knows_nobody = format!("Once more: the homeserver knows nobody called {nobody}");
+    let mut terminal = Terminal::init(&machine, &[]);
+    terminal.answers(&[
+        ("Your own id on Matrix", "ada"),
+        ("Once more: `ada` is no user id on Matrix. Write the whole of it", ""),
+    ]);
+    terminal.reads("The account's homeserver");
+    drop(terminal);
+    assert!(!machine.matrix("account/session.json").exists() && !machine.config().exists());
+
+    let mut terminal = Terminal::init(&machine, &[]);
+    terminal.answers(&[
+        ("Your own id on Matrix", &nobody),
+        ("The account's homeserver", "not a name"),
+        ("Once more: `not a name` names no homeserver. Write what stands after", &url),
+        ("The account that Vigie speaks as", "vigia"),
+        ("Password of vigia; it is not shown: ", &vigie.password),
+        ("Once more: the homeserver does not take that user and password.", &vigie.user_id),
         ("it is not shown: ", "a slip of the finger"),
-        ("it is not shown: \r\nPassword", &vigie.password),
+        ("One last time: the homeserver does not take that user and password.", ""),
+        (&format!("Password of {}; it is not shown: ", vigie.user_id), &vigie.password),
+        (&knows_nobody, &ada.user_id),
         (&name, "y"),
         ("for Vigie to use? [Y/n]", ""),
-    ] {
-        read_until(question);
-        keyboard.write_all(format!("{answer}\r").as_bytes()).unwrap();
-    }
-    let shown = read_until("Next: vigie up");
-    assert!(child.wait().unwrap().success());
+    ]);
+    let shown = terminal.ends("Next: vigie up");
     assert!(!shown.contains(&vigie.password) && !shown.contains("a slip"), "{shown}");
     let kept = fs::read_to_string(machine.matrix("recovery.key")).unwrap();
     assert!(shown.contains(kept.trim()), "{shown}");
+    assert_eq!(server.devices(&vigie.user_id).await, [machine.device()], "no login too many");
+    let config = fs::read_to_string(machine.config()).unwrap();
+    assert!(config.contains(&ada.user_id) && !config.contains(&nobody), "{config}");
+}
+
+#[tokio::test]
+async fn at_a_terminal_a_wrong_recovery_key_is_asked_again_and_the_login_stands() {
+    let Some(tools) = tools() else { return };
+    let server = shared(&tools).await;
+    let vigie = server.user("vigie").await;
+    let key = Machine::new().set_up(server, &vigie, &[])["recovery_key"].clone();
+    let key = key.as_str().unwrap();
+    let machine = Machine::new();
+    let (url, password) = (server.url(), machine.secret(&vigie.password));
+    let login = ["--homeserver", &url, "--user", &vigie.user_id, "--password-file", &password];
+    let mut terminal = Terminal::init(&machine, &login);
+    let again = "that is not the account's recovery key. It has twelve groups of four";
+    terminal.answers(&[
+        ("Your own id on Matrix", ""),
+        ("The account has an identity already.", "EsTc not this one"),
+        (again, ""),
+        ("One last time: no recovery key came.", "EsTc nor this"),
+    ]);
+    terminal.reads("that is not the account's recovery key");
+    assert!(!terminal.child.wait().unwrap().success());
+    let device = machine.device();
+
+    // It goes on where it was.
+    let mut terminal = Terminal::init(&machine, &[]);
+    terminal.answers(&[
+        ("Your own id on Matrix", ""),
+        ("The account has an identity already.", "EsTc not this one"),
+        (again, key),
+    ]);
+    let shown = terminal.ends("Next: vigie up");
+    assert!(!shown.contains(key) && !shown.contains("EsTc"), "{shown}");
+    assert_eq!(machine.device(), device);
+    found(&machine.findings(), "is signed");
 }
 
 #[test]

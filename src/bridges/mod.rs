@@ -24,7 +24,7 @@ pub const TELEGRAM: &str = "telegram";
 /// Matrix's, likewise.
 pub const MATRIX: &str = "matrix";
 
-/// Asks a service under which link people find us there; `None`: it does not say.
+/// Asks a service where people find us there, by a link or by a name; `None`: it does not say.
 pub type Invite =
     Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Option<String>> + Send>> + Send + Sync>;
 

@@ -51,13 +51,10 @@ pub(super) fn words(out: &Out, pairing: &PairingShape) -> String {
 }
 
 fn how(out: &Out, service: &ServiceShape, pairing: &PairingShape) -> Vec<String> {
-    let name = service_name(&service.bridge);
-    let words = whereto(&service.bridge);
-    let mut lines = vec![match start(service, pairing) {
-        Some(link) => format!("{name}: open {link} and tap Start, or send the code there."),
-        None => format!("{name}: {}", words.alone),
-    }];
-    lines.push(format!("  {}: /pair {}", words.together, pairing.code));
+    let mut lines = match service.bridge.as_str() {
+        "matrix" => how_on_matrix(service, pairing),
+        _ => how_with_a_bot(service, pairing),
+    };
     if let Some(trouble) = &service.trouble {
         let words = format!("  It will not be heard yet: {}", plain::line(trouble));
         lines.push(out.ink(Ink::Bad, &words));
@@ -65,29 +62,37 @@ fn how(out: &Out, service: &ServiceShape, pairing: &PairingShape) -> Vec<String>
     lines
 }
 
-/// Where a code goes, in the words of its service.
-struct Whereto {
-    alone: &'static str,
-    together: &'static str,
+fn how_with_a_bot(service: &ServiceShape, pairing: &PairingShape) -> Vec<String> {
+    let name = service_name(&service.bridge);
+    let alone = match start(service, pairing) {
+        Some(link) => format!("{name}: open {link} and tap Start, or send the code there."),
+        None => format!("{name}: send the code to the bot."),
+    };
+    vec![alone, format!("  In a group that the bot is in: /pair {}", pairing.code)]
 }
 
-fn whereto(bridge: &str) -> Whereto {
-    match bridge {
-        "matrix" => Whereto {
-            alone: "invite Vigie's account to an encrypted room and send the code there.",
-            together: "In a room with others that it is in",
-        },
-        _ => Whereto {
-            alone: "send the code to the bot.",
-            together: "In a group that the bot is in",
-        },
-    }
+/// Invitations of people whom Vigie does not know are ignored, so a code needs somebody whom it does.
+fn how_on_matrix(service: &ServiceShape, pairing: &PairingShape) -> Vec<String> {
+    let PairingShape { code, human, name, .. } = pairing;
+    let (name, account) = (plain::line(name), service.link.as_deref().unwrap_or("its account"));
+    vec![
+        format!(
+            "Matrix: Vigie ignores invitations of people it does not know there. To let {name} in:"
+        ),
+        format!(
+            "  - without this code: vigie down; vigie init matrix --human {human} --person ID, with their own id there; vigie up. Then it invites them."
+        ),
+        format!(
+            "  - with it: somebody whom Vigie knows invites {name} and {account} to an encrypted room, and {name} writes there: !pair {code}"
+        ),
+        format!("  In a room with others where Vigie is already: !pair {code} connects the room."),
+    ]
 }
 
 /// A link that opens the chat and sends the code with one tap.
 /// Source: Telegram's deep links, parameter `start`, up to 64 of `A-Za-z0-9_-`.
 fn start(service: &ServiceShape, pairing: &PairingShape) -> Option<String> {
-    let link = service.link.as_ref()?;
+    let link = service.link.as_ref().filter(|link| link.starts_with("https://"))?;
     Some(format!("{link}?start={}", pairing.code))
 }
 
@@ -161,4 +166,42 @@ pub(super) async fn unpair(bridge: &str, id: &str, desk: &Desk) -> Result<(), Fa
     let path = format!("/people/{}/{}", segment(bridge), segment(id));
     let done: Done = desk.client.delete(&path).await?;
     desk.out.show(&done, |_, done| plain::line(&done.words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Clock;
+    use vigie_core::Timestamp;
+
+    #[test]
+    fn somebody_new_on_matrix_is_told_a_way_that_works() {
+        let service = |bridge: &str, link: Option<&str>, trouble: Option<&str>| ServiceShape {
+            bridge: bridge.into(),
+            link: link.map(str::to_owned),
+            trouble: trouble.map(str::to_owned),
+        };
+        let pairing = PairingShape {
+            code: "K7Q2-9MFA".into(),
+            human: "tomas".into(),
+            name: "Tomas Lindqvist".into(),
+            until: Timestamp::default(),
+            services: vec![
+                service("matrix", Some("@vigie:example.org"), None),
+                service("telegram", Some("https://t.me/a_bot"), Some("no answer")),
+            ],
+        };
+        let out = Out::plain(Clock::fixed(Timestamp::default()));
+        let shown = words(&out, &pairing);
+        let ways = shown.split_once("    K7Q2-9MFA\n\n").unwrap().1;
+        insta::assert_snapshot!(ways, @r"
+        Matrix: Vigie ignores invitations of people it does not know there. To let Tomas Lindqvist in:
+          - without this code: vigie down; vigie init matrix --human tomas --person ID, with their own id there; vigie up. Then it invites them.
+          - with it: somebody whom Vigie knows invites Tomas Lindqvist and @vigie:example.org to an encrypted room, and Tomas Lindqvist writes there: !pair K7Q2-9MFA
+          In a room with others where Vigie is already: !pair K7Q2-9MFA connects the room.
+        Telegram: open https://t.me/a_bot?start=K7Q2-9MFA and tap Start, or send the code there.
+          In a group that the bot is in: /pair K7Q2-9MFA
+          It will not be heard yet: no answer
+        ");
+    }
 }

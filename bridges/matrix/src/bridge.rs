@@ -3,17 +3,21 @@ use matrix_sdk::Client;
 use std::{
     num::NonZeroUsize,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
+    pin::pin,
+    sync::{Arc, atomic::AtomicU32},
     time::Duration,
 };
-use tokio::sync::RwLock;
+use tokio::{
+    sync::{Notify, RwLock},
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
-use vigie_bridge_kit::database::OpenError;
+use vigie_bridge_kit::{clock::Clock, database::OpenError, pulse::Pulse};
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Cards, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room,
-        Said, Say, SayError, Taps, TextUnit,
+        Bridge, Budget, Cards, Counts, Files, Health, Inbox, Limits, Lost, Over, Place, Reactions,
+        Repeats, Room, Said, Say, SayError, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
@@ -48,8 +52,9 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(20);
 /// As above: the state of a session is shown by an edit, or by a state event.
 const THREAD_AFTER: Duration = Duration::from_secs(20);
 
-/// Where the time comes from.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+/// How long what is being said may go on when its client is to be left: an answer that comes at all
+/// comes within moments.
+const TO_END: Duration = Duration::from_secs(5);
 
 /// Where sessions stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +109,8 @@ pub struct Options {
     pub polls: bool,
     /// Whether cards come with the reactions that answer them, to tap on.
     pub quick_reactions: bool,
+    /// What counts of the reactions that people put, which the homeserver could have put too.
+    pub reactions: Counts,
     /// Parts until a long text becomes one part and a document; 0: always a document.
     pub parts: Option<usize>,
 }
@@ -129,16 +136,19 @@ pub struct MatrixBridge {
     pub(crate) pace: Pace,
     pub(crate) polls: bool,
     pub(crate) quick_reactions: bool,
+    reactions: Counts,
     pub(crate) parts: usize,
     pub(crate) store: Store,
     /// The account's one client, made by whoever asks first.
     client: tokio::sync::Mutex<Option<Client>>,
     /// Read by whoever says something, so that no client is left in the middle of that.
     saying_now: RwLock<()>,
+    /// Whoever says something is to give it up: the client is left.
+    leaving: Notify,
     pub(crate) verifying: Verifying,
     pub(crate) saying: say::Saying,
     pub(crate) readers: Readers,
-    health: Mutex<Health>,
+    pulse: Pulse,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
     /// How many syncs in a row were cut off while matrix-sdk may have been reading them.
@@ -171,16 +181,23 @@ impl MatrixBridge {
             pace: options.pace,
             polls: options.polls,
             quick_reactions: options.quick_reactions,
+            reactions: options.reactions,
             parts: options.parts.unwrap_or(PARTS),
             client: tokio::sync::Mutex::default(),
             saying_now: RwLock::default(),
+            leaving: Notify::new(),
             saying: say::Saying::default(),
             readers: Readers::default(),
-            health: Mutex::default(),
+            pulse: Pulse::default(),
             hearing: tokio::sync::Mutex::default(),
             cut_off: AtomicU32::default(),
             _held: held,
         }))
+    }
+
+    /// Who we are there: the whole id.
+    pub fn account(&self) -> &str {
+        self.session.user.as_str()
     }
 
     /// The account's client.
@@ -203,10 +220,36 @@ impl MatrixBridge {
         Ok(client)
     }
 
-    /// Takes the next client from disk: what this one has in memory may be further than its store.
+    /// Takes the next client from disk: what this one has in memory may be further than its store. What
+    /// is being said may end; but where the homeserver gives no answer, that takes minutes in which
+    /// nothing else is said or heard, so then it is in doubt.
     pub(crate) async fn leave_client(&self) {
-        let _nobody_speaks = self.saying_now.write().await;
+        let mut alone = pin!(self.saying_now.write());
+        let _nobody_speaks = match timeout(TO_END, &mut alone).await {
+            Ok(nobody) => nobody,
+            Err(_) => {
+                self.leaving.notify_waiters();
+                alone.await
+            }
+        };
         *self.client.lock().await = None;
+    }
+
+    /// Reactions are not encrypted, whatever room they are in.
+    pub(crate) fn reactions(&self) -> Reactions {
+        Reactions::Forgeable(self.reactions)
+    }
+
+    /// Says something with one client from beginning to end.
+    pub(crate) async fn with_one_client<T>(
+        &self,
+        say: impl Future<Output = Result<T, SayError>>,
+    ) -> Result<T, SayError> {
+        let _same_client = self.saying_now.read().await;
+        tokio::select! {
+            said = Box::pin(say) => said,
+            () = self.leaving.notified() => Err(SayError::InDoubt),
+        }
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -215,19 +258,17 @@ impl MatrixBridge {
 
     /// A sync came back: the homeserver told everything up to now.
     pub(crate) fn heard_all(&self) {
-        let heard = Some(self.now());
-        *self.health.lock().unwrap_or_else(PoisonError::into_inner) =
-            Health { heard, trouble: None };
+        self.pulse.heard_all(self.now());
     }
 
     /// Why syncs do not come back, and what to do about it.
     pub(crate) fn in_trouble(&self, trouble: String) {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(trouble);
+        self.pulse.in_trouble(trouble);
     }
 }
 
 /// What a chat on Matrix takes; `parts` as in [`Options::parts`].
-pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
+pub fn limits(room: Room, pace: Pace, parts: Option<usize>, reactions: Counts) -> Limits {
     let _ = room; // an account's events are counted, whatever room they go to
     let minute = Duration::from_mins(1);
     let events = u32::try_from(pace.events_a_minute.get()).unwrap_or(u32::MAX);
@@ -236,6 +277,7 @@ pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
         taps: Taps::Unanswered,
+        reactions: Reactions::Forgeable(reactions),
         cards: Cards::Last,
         budget: Some(Budget { calls: BURST as usize, window, over: Over::Service }),
         progress_every: PROGRESS_EVERY,
@@ -251,16 +293,15 @@ impl Bridge for MatrixBridge {
     }
 
     fn limits(&self, room: Room) -> Limits {
-        limits(room, self.pace, Some(self.parts))
+        limits(room, self.pace, Some(self.parts), self.reactions)
     }
 
     fn health(&self) -> Health {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.pulse.health()
     }
 
     async fn say(&self, place: &Place, say: &Say, key: DeliveryId) -> Result<Said, SayError> {
-        let _same_client = self.saying_now.read().await;
-        say::say(self, place, say, key).await
+        self.with_one_client(say::say(self, place, say, key)).await
     }
 
     async fn hear(&self, inbox: &dyn Inbox, stop: CancellationToken) -> Result<(), Lost> {

@@ -16,6 +16,7 @@ use std::{path::PathBuf, time::Duration};
 use crate::{
     account::{Folder, FolderError, Session},
     bridge::{Policy, Rule},
+    why,
 };
 
 /// For one answer of the homeserver's; a long poll has its own wait on top.
@@ -27,12 +28,12 @@ pub enum NotReady {
     #[error(transparent)]
     Folder(#[from] FolderError),
     #[error(
-        "the encrypted store does not open with its key ({0}); put both back as they were, or log in anew: vigie init matrix --again"
+        "the encrypted store does not open with its key; put both back as they were, or log in anew: vigie init matrix --again"
     )]
     Store(Box<ClientBuildError>),
-    #[error("the homeserver was not reached: {0}")]
+    #[error("the homeserver was not reached: {}", why::of_http(.0))]
     Unreached(Box<HttpError>),
-    #[error("the account cannot be used: {0}")]
+    #[error("the account cannot be used: {}", why::of_sdk(.0))]
     Account(Box<matrix_sdk::Error>),
     #[error("the encrypted store cannot be looked through ({0}); look at the disk it is on")]
     Halves(#[source] vigie_bridge_kit::database::DatabaseError),
@@ -95,6 +96,7 @@ fn builder(folder: &Folder, homeserver: &str) -> Result<ClientBuilder, NotReady>
     folder.make()?;
     folder.make_crypto()?;
     let key = folder.store_key()?;
+    folder.make_stores()?;
     let store = SqliteStoreConfig::with_low_memory_config(folder.crypto()).key(Some(&key));
     Ok(Client::builder()
         .homeserver_url(homeserver)
@@ -157,10 +159,28 @@ pub(crate) async fn restore(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, os::unix::fs::PermissionsExt as _};
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
     };
+
+    #[tokio::test]
+    async fn every_file_of_the_stores_is_for_this_user_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path().join("matrix"));
+        let client = build_for_setup(&folder, "http://127.0.0.1:1").await.unwrap();
+        let mut files = 0;
+        for entry in fs::read_dir(folder.crypto()).unwrap() {
+            let entry = entry.unwrap();
+            let mode = entry.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{}", entry.path().display());
+            assert!(entry.metadata().unwrap().len() > 0, "{} is none", entry.path().display());
+            files += 1;
+        }
+        assert!(files >= 4, "{files}");
+        drop(client);
+    }
 
     #[tokio::test]
     async fn a_password_does_not_follow_a_redirect() {

@@ -3,6 +3,10 @@
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _, stdin};
 
 use super::Failure;
+use crate::cli::plain;
+
+/// How often whoever sits there may type one thing.
+const TRIES: usize = 3;
 
 /// Longer than any name or address.
 const LONGEST: usize = 1024;
@@ -10,6 +14,40 @@ const LONGEST: usize = 1024;
 /// Whether somebody can be asked.
 pub(super) fn somebody() -> bool {
     stdin().is_terminal()
+}
+
+/// How often something may still be typed.
+pub(super) struct Tries(usize);
+
+impl Tries {
+    /// What the command line, a file or a pipe says is read once.
+    pub(super) fn one() -> Self {
+        Self(1)
+    }
+
+    /// A slip of the finger ends nothing.
+    pub(super) fn of_a_person() -> Self {
+        Self(TRIES)
+    }
+
+    /// Counts a try that came to nothing. Where there is another one, the person is told why, and what
+    /// to look at.
+    pub(super) fn another(&mut self, failure: &Failure, mend: &str) -> bool {
+        self.0 = self.0.saturating_sub(1);
+        let begin = match self.0 {
+            0 => return false,
+            1 => "One last time",
+            _ => "Once more",
+        };
+        let words = format!("{begin}: {}. {mend}", failure.words.trim_end_matches('.'));
+        say(words.trim_end());
+        true
+    }
+}
+
+/// Something to know before the next question.
+pub(super) fn say(words: &str) {
+    let _ = writeln!(io::stderr(), "{}", plain::lines(words)); // as with a prompt
 }
 
 /// One line; without any it is `usual`.

@@ -6,6 +6,7 @@ mod action;
 pub mod fake;
 mod noted;
 mod post;
+mod reactions;
 
 pub use action::{Action, BadAction};
 pub use noted::{Changed, Entry, Health, Noted, Reader};
@@ -13,6 +14,8 @@ pub use post::{
     Body, Button, Card, CardKind, CardState, Decided, Document, Fact, FilePost, Lapse, Level,
     Media, Part, Post, Progress, Risk, Weight,
 };
+
+pub use reactions::{ByReaction, Counts, Reactions, in_words};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -179,6 +182,8 @@ pub struct Limits {
     pub attention: Attention,
     /// Whether whoever tapped is answered on the spot.
     pub taps: Taps,
+    /// What a reaction may decide.
+    pub reactions: Reactions,
     /// Whether cards outlast a silence.
     pub cards: Cards,
     /// Most that may be sent to one chat; `None`: as much as there is.
@@ -201,6 +206,7 @@ impl Limits {
             files: Files::TextOnly,
             attention: Attention::Pushed,
             taps: Taps::Answered,
+            reactions: Reactions::Proved,
             cards: Cards::Perish,
             budget: None,
             progress_every: Duration::ZERO,
@@ -292,9 +298,10 @@ pub enum SayError {
     /// The thread it should go to is gone.
     #[error("its thread is gone")]
     NoThread,
-    /// No thread can be made in this chat.
-    #[error("no thread can be made there: {reason}")]
-    NoThreads { reason: String },
+    /// No thread can be made in this chat; without a reason: none is wanted there, and nobody needs to
+    /// hear of it.
+    #[error("no thread can be made there: {}", reason.as_deref().unwrap_or("it is set up so"))]
+    NoThreads { reason: Option<String> },
     /// What should be edited or marked is gone.
     #[error("the message it is about is gone")]
     NoMessage,
@@ -383,6 +390,8 @@ pub enum HeardKind {
     Reaction {
         message: MessageId,
         emoji: String,
+        /// The button of that message that it stood for when it was put there.
+        means: Option<Action>,
     },
     /// An emoji taken off a message again.
     TakenBack {

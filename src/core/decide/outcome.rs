@@ -55,7 +55,9 @@ impl Work<'_> {
                 delivery.state = DeliveryState::Failed { why, at: self.now };
             }
             Err(SayError::NoThread) => return self.lost_thread(delivery, tries),
-            Err(SayError::NoThreads { reason }) => return self.no_threads(delivery, &reason),
+            Err(SayError::NoThreads { reason }) => {
+                return self.no_threads(delivery, reason.as_deref());
+            }
             Err(SayError::Moved { to }) => {
                 let (bridge, from) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
                 delivery.state = DeliveryState::Due { not_before: None, tries: tries.refused() };
@@ -99,20 +101,23 @@ impl Work<'_> {
     }
 
     /// This chat has no threads, whatever it said: every message names its session from now on.
-    fn no_threads(&mut self, mut delivery: Delivery, reason: &str) {
+    fn no_threads(&mut self, mut delivery: Delivery, reason: Option<&str>) {
         let (bridge, chat) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-        delivery.state = DeliveryState::Failed { why: reason.into(), at: self.now };
+        let why = reason.unwrap_or("no threads are wanted there").to_owned();
+        delivery.state = DeliveryState::Failed { why, at: self.now };
         self.put(Row::Delivery(delivery));
         let key = (bridge.clone(), chat.clone());
         if let Some(row) = self.state.chats.get(&key).filter(|row| row.room.has_threads()).cloned()
         {
-            let (room, why) = (row.room.without_threads(), Some(reason.to_owned()));
+            let (room, why) = (row.room.without_threads(), reason.map(str::to_owned));
             self.put(Row::Chat(ChatRow { room, threadless: why, ..row }));
-            let words = format!(
-                "No topic can be made here: {reason}. Until that is mended, each message names its session; write [NAME] text to one."
-            );
             let chat = Chat { bridge: bridge.clone(), chat: chat.clone(), room };
-            self.tell_as_loud(&chat, Level::Ring, &words, Rank::Gate, None);
+            if let Some(reason) = reason {
+                let words = format!(
+                    "No topic can be made here: {reason}. Until that is mended, each message names its session; write [NAME] text to one."
+                );
+                self.tell_as_loud(&chat, Level::Ring, &words, Rank::Gate, None);
+            }
         }
         let waits = |d: &&Delivery| {
             d.to.bridge == bridge && d.to.chat == chat && self.state.place_of(&d.to).is_none()

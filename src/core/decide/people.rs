@@ -174,20 +174,25 @@ impl Work<'_> {
             }
             // A group is read by others: it is opened by a code, never by a message.
             None => {
-                if matches!(heard.what, HeardKind::Text { .. })
-                    && self.is_new(&key.0, key.1.as_str(), Tried::Spoke)
-                {
-                    let words = "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send /pair and the code here.";
-                    self.post_to_place(
-                        &heard.place,
-                        None,
-                        show::note(Level::Note, Rich::plain(words), vec![]),
-                    );
-                    self.told_of(&key.0, key.1.as_str());
+                if matches!(heard.what, HeardKind::Text { .. }) {
+                    self.say_not_connected(&heard.place);
                 }
                 Some(HeardOutcome::Handled)
             }
         }
+    }
+
+    /// What to do with a group that we are in and do not hear; once in a while.
+    fn say_not_connected(&mut self, place: &Place) {
+        if !self.is_new(&place.bridge, place.chat.as_str(), Tried::Spoke) {
+            return;
+        }
+        let words = format!(
+            "This group is not connected to Vigie, so nothing is read here. To connect it, run vigie pair at the desk and send {}pair and the code here.",
+            show::command_mark(&place.bridge)
+        );
+        self.post_to_place(place, None, show::note(Level::Note, Rich::plain(words), vec![]));
+        self.told_of(&place.bridge, place.chat.as_str());
     }
 
     /// Brings a chat's row up to date, and tells it what it missed when it opens again.
@@ -351,33 +356,36 @@ impl Work<'_> {
         self.welcome(&heard.place, heard.room, human, heard.at);
     }
 
-    /// Somebody we know is in a chat with us and has said nothing yet. A group is opened by a code alone.
+    /// Somebody we know is in a chat with us and has said nothing yet. A group is opened by a code alone,
+    /// which they are told.
     pub(super) fn met(&mut self, bridge: &BridgeName, chat: &ChatId, room: Room, from: &str) {
         let Some(human) = self.state.human_of(bridge, from) else { return };
         let key = (bridge.clone(), chat.clone());
         let ours = |chat: &Chat| chat.bridge == key.0 && chat.chat == key.1;
-        if !room.is_direct() || self.state.rules.chats.iter().any(ours) {
+        if self.state.rules.chats.iter().any(ours) {
             return;
         }
         let row = self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned();
-        if let Some(row) = row {
-            self.chat_is(&row, room, ChatState::Open);
-        } else {
-            let place = Place { bridge: key.0, chat: key.1, thread: None };
-            self.welcome(&place, room, &human, self.now);
+        let place = Place { bridge: key.0, chat: key.1, thread: None };
+        match row {
+            Some(row) if room.is_direct() => self.chat_is(&row, room, ChatState::Open),
+            Some(_) => {}
+            None if room.is_direct() => self.welcome(&place, room, &human, self.now),
+            None => self.say_not_connected(&place),
         }
     }
 
     fn welcome(&mut self, place: &Place, room: Room, human: &HumanId, opened: Timestamp) {
         let name = self.state.name_of(human);
         let role = self.state.rules.people.get(human).map_or(Role::Viewer, |person| person.role);
+        let mark = show::command_mark(&place.bridge);
         let words = match room {
             Room::Direct => format!(
-                "You are {name} here, {}. Write [NAME] text to a session; /new NAME TEXT starts one, /help tells the rest.",
+                "You are {name} here, {}. Write [NAME] text to a session; {mark}new NAME TEXT starts one, {mark}help tells the rest.",
                 role_words(role)
             ),
             Room::DirectThreads => format!(
-                "You are {name} here, {}. Each session gets a thread: what you write there goes to it. /new NAME TEXT starts one, /help tells the rest.",
+                "You are {name} here, {}. Each session gets a thread: what you write there goes to it. {mark}new NAME TEXT starts one, {mark}help tells the rest.",
                 role_words(role)
             ),
             Room::Group => format!(

@@ -14,7 +14,7 @@ use crate::{
     bridge::{Action, Attached, Button, Got, Level, Mark, Post, Weight},
     command::Kept,
     id::{SessionId, SessionName},
-    route::{Address, Target, address},
+    route::{Address, Target, address, bracketed},
     state::{FocusRow, HeardOutcome, HeardRow, Row},
     text::Rich,
 };
@@ -24,6 +24,15 @@ const MISSED_AT_MOST: usize = 20;
 
 /// Sessions offered when nobody said where.
 pub(super) const OFFERED: usize = 6;
+
+const WHERE: &str = "Where should it go?";
+
+/// Why a text goes nowhere by itself, without its full stop, and what is asked about it.
+#[derive(Clone, Copy)]
+struct Question<'a> {
+    why: &'a str,
+    ask: &'a str,
+}
 
 impl Work<'_> {
     pub(super) fn text(&mut self, mut message: Message) -> HeardOutcome {
@@ -38,9 +47,9 @@ impl Work<'_> {
         }
         match self.address(&message.text) {
             Address::Refused { why, suggestion } => {
-                let words = format!("{why}. Your text is kept.");
                 let near = self.state.session_named(&suggestion).map(|s| s.id);
-                self.keep(&message, &words, near.into_iter().collect(), None)
+                let question = Question { why: why.trim_end_matches('.'), ask: WHERE };
+                self.keep(&message, question, near.into_iter().collect(), None)
             }
             Address::None => self.unaddressed(&message),
             Address::To { targets, text } => {
@@ -67,7 +76,17 @@ impl Work<'_> {
 
     pub(super) fn address(&self, text: &str) -> Address {
         let known = |name: &str| self.state.session_named(name).is_some();
-        address(text, &self.state.rules.pattern, &known)
+        match address(text, &self.state.rules.pattern, &known) {
+            Address::None => self.nearly_addressed(text).unwrap_or(Address::None),
+            read @ (Address::To { .. } | Address::Refused { .. }) => read,
+        }
+    }
+
+    /// `[demo1]` where `demo` runs: no name, and too near to one to be taken for words.
+    fn nearly_addressed(&self, text: &str) -> Option<Address> {
+        let (name, text) = bracketed(text)?;
+        let near = !self.near_sessions(&name).is_empty();
+        near.then(|| Address::To { targets: vec![Target::Name(name)], text })
     }
 
     pub(super) fn without_address(&self, text: &str) -> String {
@@ -114,7 +133,8 @@ impl Work<'_> {
         let mut seen = std::collections::HashSet::new();
         scope.retain(|id| seen.insert(*id));
         if scope.is_empty() {
-            return self.keep(message, "No session matches that. Your text is kept.", vec![], None);
+            let question = Question { why: "No session matches that", ask: "" };
+            return self.keep(message, question, vec![], None);
         }
         if message.text.trim().is_empty() && message.files.is_empty() {
             return self.only_prefix(message, &scope);
@@ -126,11 +146,16 @@ impl Work<'_> {
     fn send_to_scope(&mut self, message: &Message, scope: &[SessionId]) -> HeardOutcome {
         match slash::parse(&message.text) {
             Slash::Vigie(name, arguments) => return self.slash(message, scope, name, &arguments),
-            Slash::Nearly { typed, meant } => {
-                let words = format!(
-                    "There is no /{typed}. Did you mean /{meant}? Nothing was done; your text is kept."
-                );
-                return self.keep(message, &words, scope.to_vec(), None);
+            Slash::Unknown { typed, meant } => {
+                let why = format!("There is no command /{typed}, and nothing was done");
+                let ask = match meant {
+                    Some(meant) => format!("Did you mean /{meant}?"),
+                    None => {
+                        format!("/help lists the commands; //{typed} is one of the agent's own.")
+                    }
+                };
+                let question = Question { why: &why, ask: &ask };
+                return self.keep(message, question, scope.to_vec(), None);
             }
             Slash::Agent(command) => {
                 let message = Message { text: command, ..message.clone() };
@@ -166,9 +191,9 @@ impl Work<'_> {
     /// Nobody goes by that name.
     fn near_miss(&mut self, message: &Message, name: &str) -> HeardOutcome {
         let near: Vec<_> = self.near_sessions(name).into_iter().map(|s| s.id).collect();
-        let words = format!("There is no session {name}. Your text is kept. Where should it go?");
-        let start = name.to_ascii_uppercase().parse().ok();
-        self.keep(message, &words, near, start)
+        let why = format!("There is no session {name}");
+        let start = name.parse().ok();
+        self.keep(message, Question { why: &why, ask: WHERE }, near, start)
     }
 
     /// Only an address: the words without one that follow go there.
@@ -215,21 +240,16 @@ impl Work<'_> {
             return self.send_to_sessions(message, &[lord], form);
         }
         if scope.is_empty() {
-            let likely = self.likeliest();
-            return self.keep_form(
-                message,
-                form,
-                "Where should it go? Your text is kept.",
-                likely,
-                None,
-            );
+            let question = Question { why: "It names no session", ask: WHERE };
+            return self.keep_form(message, form, question, self.likeliest(), None);
         }
         let asleep = |work: &mut Self, id: &SessionId| !work.is_live(*id) && !work.wake_lord(*id);
         if let Some(ended) = scope.iter().copied().find(|id| asleep(self, id)) {
             let name = self.session_name(ended);
-            let words =
-                format!("{name} does not run. Your text is kept. Resume {name} and send it?");
-            return self.keep_form(message, form, &words, vec![ended], None);
+            let (why, ask) =
+                (format!("{name} does not run"), format!("Resume {name} and send it?"));
+            let question = Question { why: &why, ask: &ask };
+            return self.keep_form(message, form, question, vec![ended], None);
         }
         let names: Vec<SessionName> = scope
             .iter()
@@ -275,12 +295,10 @@ impl Work<'_> {
             ([], None) => self.likeliest(),
             (scope, _) => scope.to_vec(),
         };
-        let words = format!(
-            "That was sent {} ago and missed. “{}” is kept. Send it now?",
-            show::span(message.sent, self.now),
-            show::last_words(&message.text)
-        );
-        self.keep_form(message, form, &words, offered, None)
+        let age = show::span(message.sent, self.now);
+        let why = format!("That was sent {age} ago and missed");
+        let question = Question { why: &why, ask: "Send it now?" };
+        self.keep_form(message, form, question, offered, None)
     }
 
     /// Live sessions, those that were heard of last first.
@@ -293,11 +311,11 @@ impl Work<'_> {
     fn keep(
         &mut self,
         message: &Message,
-        words: &str,
+        question: Question<'_>,
         offered: Vec<SessionId>,
         start: Option<SessionName>,
     ) -> HeardOutcome {
-        self.keep_form(message, PromptForm::Text, words, offered, start)
+        self.keep_form(message, PromptForm::Text, question, offered, start)
     }
 
     /// Nothing is guessed: the text is kept and the person chooses.
@@ -305,7 +323,7 @@ impl Work<'_> {
         &mut self,
         message: &Message,
         form: PromptForm,
-        words: &str,
+        question: Question<'_>,
         offered: Vec<SessionId>,
         start: Option<SessionName>,
     ) -> HeardOutcome {
@@ -326,21 +344,12 @@ impl Work<'_> {
             buttons.push(button(label, Action::StartAndSend { heard }));
         }
         buttons.push(button("Drop it".into(), Action::Drop { heard }));
-        self.mark(
-            &message.receipt(vec![]),
-            Mark::Kept {
-                why: words
-                    .split_inclusive('.')
-                    .next()
-                    .unwrap_or_default()
-                    .trim_end_matches('.')
-                    .into(),
-            },
-        );
+        self.mark(&message.receipt(vec![]), Mark::Kept { why: question.why.into() });
+        let words = format!("{}. {} is kept. {}", question.why, quoted(message), question.ask);
         let asked = self.post_to_place(
             &message.place,
             None,
-            show::note(Level::Note, Rich::plain(words), buttons),
+            show::note(Level::Note, Rich::plain(words.trim_end()), buttons),
         );
         HeardOutcome::Kept {
             kept: Kept {
@@ -363,6 +372,13 @@ impl Work<'_> {
         self.post_to_place(&message.place, None, post);
         self.mark(&message.receipt(vec![]), Mark::Stored { targets: vec![], words: None });
     }
+}
+
+/// What somebody sent, by its first words or by its file.
+fn quoted(message: &Message) -> String {
+    let file = || message.files.first().map(|file| file.name.as_str());
+    let text = Some(message.text.as_str()).filter(|text| !text.trim().is_empty());
+    text.or_else(file).map_or_else(|| "What you sent".into(), show::quoted)
 }
 
 /// The text as the agent gets it: somebody else's words and old ones say so.

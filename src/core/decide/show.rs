@@ -1,11 +1,13 @@
 //! How things are worded: posts, receipts and thread titles out of the state.
 
+use unicode_segmentation::UnicodeSegmentation as _;
+
 use super::Work;
 use crate::{
     Timestamp,
     bridge::{Body, Button, Document, Level, Part, Post, SessionLook, ThreadState},
     delivery::{Rank, Shown, Spot, Target},
-    id::{SessionId, SessionName},
+    id::{BridgeName, SessionId, SessionName},
     prompt::Prompt,
     session::{Life, Session},
     state::Chat,
@@ -14,6 +16,9 @@ use crate::{
 
 /// Longest last words in a list.
 const LAST_WORDS: usize = 120;
+
+/// Of a text that is asked about, so much is said again, in characters as people count them.
+const QUOTED: usize = 60;
 
 impl Work<'_> {
     pub(super) fn thread_state(&self, id: SessionId) -> Option<ThreadState> {
@@ -206,6 +211,11 @@ pub(super) fn main_of(chat: &Chat) -> Target {
     Target { bridge: chat.bridge.clone(), chat: chat.chat.clone(), spot: Spot::Main }
 }
 
+/// What begins a command there: Matrix's apps keep `/` for their own, and some send no other.
+pub(super) fn command_mark(bridge: &BridgeName) -> char {
+    if bridge.as_str() == "matrix" { '!' } else { '/' }
+}
+
 /// Vigie's own words.
 pub(super) fn note(level: Level, text: Rich, buttons: Vec<Button>) -> Post {
     Post { from: None, level, body: Body::Text { text, part: None, buttons } }
@@ -231,6 +241,16 @@ pub(super) fn last_words(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
     let short: String = line.chars().take(LAST_WORDS).collect();
     if short.len() < line.len() { format!("{short}…") } else { short }
+}
+
+/// The first words of somebody's own, in quotation marks, so that they know which are meant.
+pub(super) fn quoted(text: &str) -> String {
+    let masked = text::mask(text).text;
+    let line = masked.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    let shown = text::reveal(line).text.text;
+    let short: String = shown.graphemes(true).take(QUOTED).collect();
+    let more = if short.len() < shown.len() { "…" } else { "" };
+    format!("“{}{more}”", short.trim_end())
 }
 
 pub(super) fn ordinal(number: usize) -> String {

@@ -11,8 +11,8 @@ pub(super) enum Slash {
     Agent(String),
     /// `/approve K7Q2`: an answer, written as a command because some groups let nothing else through.
     Answer(String),
-    /// One word that is nearly a command.
-    Nearly { typed: String, meant: &'static str },
+    /// One word that is no command, and the one it may stand for.
+    Unknown { typed: String, meant: Option<&'static str> },
     /// A text like any other (`/tmp/x is full`).
     Text,
 }
@@ -92,13 +92,14 @@ pub(super) fn parse(text: &str) -> Slash {
     if ANSWERS.iter().any(|answer| answer.eq_ignore_ascii_case(word)) {
         return Slash::Answer(rest.trim().to_owned());
     }
-    // A path has more slashes, and a sentence more words; only a lone word can be a slip of the thumb.
+    // A path has more slashes, and a sentence more words; only a lone word is meant as a command.
     let lone =
         word.chars().all(|c| c.is_ascii_alphabetic()) && arguments.split_whitespace().count() <= 1;
-    match nearest(word, COMMANDS.iter().map(|(known, ..)| *known), 1).first() {
-        Some(meant) if lone => Slash::Nearly { typed: word.into(), meant },
-        Some(_) | None => Slash::Text,
+    if !lone || word.is_empty() {
+        return Slash::Text;
     }
+    let meant = nearest(word, COMMANDS.iter().map(|(known, ..)| *known), 1).first().copied();
+    Slash::Unknown { typed: word.into(), meant }
 }
 
 #[cfg(test)]
@@ -121,7 +122,13 @@ mod tests {
         assert_eq!(parse("/tmp/x is full, look"), Slash::Text);
         assert_eq!(parse("/stop PD-285"), Slash::Vigie(Name::Stop, "PD-285".into()));
         assert_eq!(parse("/approve K7Q2"), Slash::Answer("approve K7Q2".into()));
-        assert_eq!(parse("/stpo"), Slash::Nearly { typed: "stpo".into(), meant: "stop" });
+        assert_eq!(parse("/stpo"), Slash::Unknown { typed: "stpo".into(), meant: Some("stop") });
+        assert_eq!(
+            parse("/frobnicate"),
+            Slash::Unknown { typed: "frobnicate".into(), meant: None }
+        );
+        assert_eq!(parse("/tmp is full"), Slash::Text);
+        assert_eq!(parse("/"), Slash::Text);
         assert_eq!(parse("//compact"), Slash::Agent("/compact".into()));
         assert_eq!(parse("// a comment"), Slash::Text);
     }

@@ -4,4 +4,4 @@ mod pattern;
 mod prefix;
 
 pub use pattern::{BadPrefix, StoryPattern};
-pub use prefix::{Address, Target, address};
+pub use prefix::{Address, Target, address, bracketed};

@@ -52,6 +52,16 @@ pub fn address(text: &str, keys: &StoryPattern, known: &dyn Fn(&str) -> bool) ->
     }
 }
 
+/// The one word in brackets at the start of `text` that a session could be called, as written, and what
+/// follows it. It may be a word like any other: `[todo]`.
+pub fn bracketed(text: &str) -> Option<(String, String)> {
+    let start = text.trim_start_matches(|c: char| c.is_whitespace() || is_mark(c));
+    let (inner, after) = pair(start)?;
+    let name = fold(inner).parse::<SessionName>().ok()?;
+    // A Markdown link.
+    (!after.starts_with('(')).then(|| (name.into(), body(after)))
+}
+
 /// Marks that phones put at the start of a text and nobody sees.
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{FEFF}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2060}')

@@ -170,6 +170,24 @@ impl Homeserver {
         let _ = keeper.wait();
     }
 
+    /// Makes it give no answer, as one behind a broken line: connections are taken and nothing comes.
+    pub fn freeze(&self) {
+        self.signal(Signal::SIGSTOP);
+    }
+
+    /// Lets it go on after [`Self::freeze`].
+    pub fn thaw(&self) {
+        self.signal(Signal::SIGCONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        let keeper = self.keeper();
+        let group = keeper.as_ref().and_then(|keeper| i32::try_from(keeper.id()).ok());
+        // It is not yet waited for, so the id is still its own.
+        let group = Pid::from_raw(group.expect("the server runs"));
+        killpg(group, signal).expect("its group is there");
+    }
+
     /// Starts it again after [`Self::kill`]: the same folder, the same port.
     ///
     /// # Panics

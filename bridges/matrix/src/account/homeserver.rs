@@ -4,6 +4,7 @@ use matrix_sdk::{Client, ClientBuildError, HttpError};
 use std::{net::IpAddr, time::Duration};
 
 use super::plain::{AskError, Plain};
+use crate::why;
 
 /// Looking it up is a few questions, each tried again.
 const LOOK: Duration = Duration::from_secs(30);
@@ -53,7 +54,7 @@ pub async fn find(text: &str) -> Result<String, NoHomeserver> {
     let client = built
         .map_err(|_| NoHomeserver::Unreached {
             name: asked.clone(),
-            why: format!("no answer within {} s", LOOK.as_secs()),
+            why: format!("it gives no answer within {} s", LOOK.as_secs()),
         })?
         .map_err(|error| not_found(&asked, &error))?;
     let found = client.homeserver().as_str().trim_end_matches('/').to_owned();
@@ -115,11 +116,7 @@ fn is_here(rest: &str) -> bool {
 fn not_found(asked: &str, error: &ClientBuildError) -> NoHomeserver {
     match error {
         ClientBuildError::Http(HttpError::Reqwest(error)) => {
-            let mut cause: &dyn std::error::Error = error;
-            while let Some(next) = cause.source() {
-                cause = next;
-            }
-            NoHomeserver::Unreached { name: asked.into(), why: cause.to_string() }
+            NoHomeserver::Unreached { name: asked.into(), why: why::of_request(error).into() }
         }
         ClientBuildError::InvalidServerName | ClientBuildError::Url(_) => {
             NoHomeserver::Name(asked.into())

@@ -11,7 +11,10 @@ use std::{fs, path::PathBuf, time::Duration};
 use vigie_core::Timestamp;
 
 use super::{AskError, Folder, FolderError, Held, Plain, Session, folder::removed};
-use crate::connect::{NotReady, build_for_setup, restore};
+use crate::{
+    connect::{NotReady, build_for_setup, restore},
+    why,
+};
 
 /// Who logs in where.
 pub struct Login<'a> {
@@ -67,7 +70,7 @@ pub enum LoginFailed {
     Ask(#[from] AskError),
     #[error(transparent)]
     NotReady(Box<NotReady>),
-    #[error("the login failed: {0}")]
+    #[error("the login failed: {}", why::of_sdk(.0))]
     Failed(Box<Error>),
 }
 

@@ -11,6 +11,7 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 use vigie_core::Timestamp;
 
 use super::{Session, line};
+use crate::why;
 
 /// For one answer while a person waits.
 const ANSWER: Duration = Duration::from_secs(15);
@@ -272,21 +273,8 @@ fn body(request: RequestBuilder, value: &Value) -> RequestBuilder {
     request.header(header::CONTENT_TYPE, "application/json").body(value.to_string())
 }
 
-/// The whole chain: what went wrong stands at its end.
 fn unreached(base: &str, error: &reqwest::Error) -> AskError {
-    let mut why = String::new();
-    let mut next = std::error::Error::source(error);
-    while let Some(cause) = next {
-        why = cause.to_string();
-        next = cause.source();
-    }
-    if error.is_timeout() {
-        why = format!("no answer within {} s", ANSWER.as_secs());
-    }
-    if why.is_empty() {
-        why = error.to_string();
-    }
-    AskError::Unreached { base: base.into(), why }
+    AskError::Unreached { base: base.into(), why: why::of_request(error).into() }
 }
 
 /// `None`: that is no error as Matrix words it.

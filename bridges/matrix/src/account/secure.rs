@@ -19,7 +19,10 @@ use matrix_sdk::{
 use std::time::Duration;
 
 use super::{AskError, Folder, FolderError, Held, Plain, Session, standing};
-use crate::connect::{NotReady, build_for_setup, restore};
+use crate::{
+    connect::{NotReady, build_for_setup, restore},
+    why,
+};
 
 /// The account, connected for its set-up.
 pub struct SetUp {
@@ -75,7 +78,7 @@ pub enum SecureFailed {
     Ask(#[from] AskError),
     #[error(transparent)]
     NotReady(Box<NotReady>),
-    #[error("the homeserver refused: {0}")]
+    #[error("that came to nothing: {}", why::of_sdk(.0))]
     Failed(Box<Error>),
     #[error("the account's secrets cannot be used: {0}")]
     Secrets(Box<SecretStorageError>),

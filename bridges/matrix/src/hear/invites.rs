@@ -6,7 +6,8 @@ use matrix_sdk::{
     Room as MatrixRoom, RoomState,
     ruma::{OwnedRoomId, RoomId, api::client::membership::leave_room, assign},
 };
-use std::{collections::HashMap, time::Duration};
+use serde_json::json;
+use std::{collections::HashMap, future::IntoFuture as _, time::Duration};
 use tracing::{debug, info, warn};
 use vigie_core::{Timestamp, bridge::Noted, id::ChatId};
 
@@ -17,6 +18,7 @@ use crate::{
         heard,
         rooms::{self, Kind, KnownRoom, Standing},
     },
+    why,
 };
 
 /// A homeserver may say for a moment that it knows of no invitation: how soon to try again, twice as
@@ -88,7 +90,8 @@ impl Ways {
         let Err(error) = joined else { return };
         if self.invitations.failed(room.room_id(), hearing.bridge.now()) {
             let reason = format!(
-                "Vigie was invited to that room and cannot go in ({error}); invite it again"
+                "Vigie was invited to that room and cannot go in: {}; invite it again",
+                why::of_sdk(&error)
             );
             hearing.shut(room.room_id(), reason).await;
         }
@@ -112,6 +115,7 @@ impl Ways {
                 hearing.shut(&id, NOT_ENCRYPTED.into()).await;
                 hearing.stands(known, Standing::Left).await;
             }
+            say_why(&room).await;
             leave(hearing, &id, NOT_ENCRYPTED).await;
         }
     }
@@ -143,7 +147,8 @@ impl Ways {
         debug!(%error, room = old, "the room that replaces it does not let us in");
         if self.successors.failed(to, hearing.bridge.now()) {
             let reason = format!(
-                "that room was replaced by another one, and Vigie cannot go in there ({error}); invite it there"
+                "that room was replaced by another one, and Vigie cannot go in there: {}; invite it there",
+                why::of_sdk(&error)
             );
             hearing.shut(room.room_id(), reason).await;
         }
@@ -193,6 +198,26 @@ async fn knocked(hearing: Hearing<'_>, from: String) {
     }
     hearing.handing.noted(&Noted::Knocked { from: from.clone() }).await;
     hearing.remember("", &from, KNOCKED).await;
+}
+
+/// Says in a room without encryption why we do not stay, since few apps show the reason of whoever
+/// leaves. Nothing else is ever written in the clear. Best effort, and said once however often it is
+/// tried: the homeserver knows the transaction.
+async fn say_why(room: &MatrixRoom) {
+    let why = capitalized(NOT_ENCRYPTED);
+    let content = json!({ "msgtype": "m.notice", "body": why, "m.mentions": {} });
+    let transaction = format!("vigie.left.{}", room.room_id().as_str().trim_start_matches('!'));
+    let said =
+        room.send_raw("m.room.message", content).with_transaction_id(transaction.as_str().into());
+    if let Err(error) = Box::pin(said.into_future()).await {
+        debug!(%error, room = %room.room_id(), "could not say why a room is left");
+    }
+}
+
+fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
 }
 
 /// Best effort: if it fails, it is tried again with the next look.

@@ -39,8 +39,8 @@ use vigie_core::bridge::{Inbox, Lost};
 
 use crate::{
     MatrixBridge, NAME,
-    say::typing,
-    store::{SetAside, heard},
+    say::{owed, typing},
+    store::{SetAside, heard, used},
 };
 
 /// Downloads at the same time; each is in memory as a whole.
@@ -117,7 +117,7 @@ impl<'a> Hearing<'a> {
         self,
         job: impl Fn(&mut rusqlite::Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
     ) -> T {
-        self.on_disk(|| self.bridge.store.run(job.clone())).await
+        self.bridge.store.written(job).await
     }
 
     /// Asks our own disk, as often as it takes.
@@ -181,6 +181,7 @@ async fn with(bridge: &MatrixBridge, inbox: &dyn Inbox, client: &Client) {
             unbroken("late keys", || sealed::open_late(hearing)),
             unbroken("account", || watch::watch(hearing)),
             unbroken("typing", || typing::keep(bridge)),
+            unbroken("reactions", || owed::keep(bridge)),
             prune(hearing),
         )
     };
@@ -215,8 +216,10 @@ async fn connected(bridge: &MatrixBridge) -> Client {
 
 async fn prune(hearing: Hearing<'_>) {
     loop {
-        let before = (hearing.bridge.now() - KEPT).timestamp_millis();
+        let now = hearing.bridge.now();
+        let (before, now) = ((now - KEPT).timestamp_millis(), now.timestamp_millis());
         hearing.written(move |db| heard::prune(db, before)).await;
+        hearing.written(move |db| used::prune(db, now)).await;
         tokio::time::sleep(PRUNE).await;
     }
 }

@@ -27,6 +27,10 @@ pub(super) enum Refusal {
     PlainRoom,
     /// What is sealed in it came before, as another event.
     Again,
+    /// Whether it came before could not be asked.
+    Unasked,
+    /// What came with its key is not known any more.
+    OldKey,
 }
 
 /// Whether words that came like this are taken.
@@ -45,15 +49,18 @@ pub(super) fn judge(trust: Trust, policy: Policy) -> Result<(), Refusal> {
 }
 
 impl Refusal {
-    /// Under what it is remembered that somebody was told: for a device, once for each.
-    pub(super) fn about(self, device: Option<&str>) -> String {
+    /// Under what it is remembered that somebody was told: for a device, once for each; of what has to be
+    /// sent again, of a few.
+    pub(super) fn about(self, device: Option<&str>, event: &str) -> String {
         match self {
             Self::Unsigned => format!("unsigned {}", device.unwrap_or_default()),
             Self::Changed => "changed".into(),
             Self::Renewed => "renewed".into(),
             Self::Bare => "bare".into(),
             Self::PlainRoom => "plain room".into(),
-            Self::Again => "again".into(),
+            Self::Again => format!("again {}", place_of(Some(event))),
+            Self::Unasked => format!("unasked {}", place_of(Some(event))),
+            Self::OldKey => "old key".into(),
         }
     }
 
@@ -63,7 +70,9 @@ impl Refusal {
             Self::Changed => CHANGED.into(),
             Self::Renewed => RENEWED.into(),
             Self::Bare => "it came without encryption although this room is encrypted, so anybody on the way could have written it. Send it again with an app that encrypts; or let such messages in with `unencrypted = \"accept\"` under [matrix] in Vigie's configuration".into(),
-            Self::Again => "what is encrypted in it came before as another message, or the homeserver does not show it any more, so you may not have sent it now. Send it again if you did; if you did not, tell whoever runs the homeserver".into(),
+            Self::Again => "what is encrypted in it came before as another message, or the homeserver does not show one of the two any more, so you may not have sent it now. If you did, send it again in other words; if you did not, tell whoever runs the homeserver".into(),
+            Self::Unasked => "you wrote the same before, and the homeserver did not say whether this is that message told once more. Send it again in other words, or when the homeserver answers".into(),
+            Self::OldKey => "it was encrypted with a key that your app has not used for months, and Vigie does not remember any more what came with it. Let your app make a new one (in Element, write /discardsession in this room; in others, log in anew), and send it again".into(),
             Self::PlainRoom => "this room is not encrypted. Switch encryption on in the room's settings, or write in another room; or let such rooms in with `plain_rooms = \"accept\"` under [matrix] in Vigie's configuration".into(),
         }
     }
@@ -101,8 +110,8 @@ impl Hindrance {
     /// it is encrypted with. Homeservers can invent those without end, so they share a few places.
     pub(super) fn about(self, device: Option<&str>, megolm: Option<&str>) -> String {
         match self {
-            Self::Unsigned => Refusal::Unsigned.about(device),
-            Self::Changed => Refusal::Changed.about(device),
+            Self::Unsigned => Refusal::Unsigned.about(device, ""),
+            Self::Changed => Refusal::Changed.about(device, ""),
             Self::NoKey | Self::Withheld | Self::Backup | Self::Broken => {
                 format!("{} {}", self.as_str(), place_of(megolm))
             }
@@ -117,17 +126,17 @@ impl Hindrance {
     /// Said when it has not opened after a few seconds.
     pub(super) fn words(self, device: Option<&str>) -> String {
         match self {
-            Self::NoKey => "Vigie cannot read your last message yet; it asks for the key, and takes the message when the key comes".into(),
+            Self::NoKey => "Vigie cannot read your last message yet, nor what you write with the same key; it asks for that, and takes all of it when the key comes".into(),
             Self::Withheld => "Vigie cannot read your last message: your app keeps its key from Vigie. In your app, look for a setting such as \"never send encrypted messages to unverified sessions\" and switch it off, or verify Vigie (`vigie matrix verify` at the desk); then send it again".into(),
             Self::Unsigned => unsigned(device),
-            Self::Backup => "the key to your message came only out of the backup, which does not tell who made it. Send it again".into(),
+            Self::Backup => "you wrote this while Vigie was logged out or its store was lost: its key is only in the backup, which does not tell who made it, so neither this nor what you wrote with it at that time is taken. Send again what has no 👌 and still counts".into(),
             Self::Changed => CHANGED.into(),
             Self::Broken => "your message came damaged. Send it again; if that happens again, start your app anew".into(),
         }
     }
 
     /// Said when minutes later it still is not open.
-    pub(super) const LAST_WORDS: &'static str = "Vigie still cannot read that message: its key did not come. Open the app that you wrote it with and leave it open for a moment; if your app shows this session or Vigie as not verified, verify it there (Settings, Sessions or Encryption); or just send the message again";
+    pub(super) const LAST_WORDS: &'static str = "Vigie still cannot read that message, nor others of that time: their key did not come. Open the app that you wrote it with and leave it open for a moment; if your app shows this session or Vigie as not verified, verify it there (Settings, Sessions or Encryption); or just send them again";
 }
 
 #[cfg(test)]
@@ -174,13 +183,15 @@ mod tests {
             (Refusal::Unsigned.words(Some("PHONE")), "(PHONE)"),
             (Refusal::Unsigned.words(None), "verify this session"),
             (Refusal::Changed.words(None), "vigie matrix verify"),
+            (Refusal::Again.words(None), "send it again in other words"),
+            (Refusal::Unasked.words(None), "when the homeserver answers"),
+            (Refusal::OldKey.words(None), "/discardsession"),
             (Refusal::Renewed.words(None), "vigie matrix accept"),
-            (Refusal::Again.words(None), "Send it again if you did"),
             (Refusal::Bare.words(None), "Send it again with an app that encrypts"),
             (Refusal::PlainRoom.words(None), "Switch encryption on"),
             (Hindrance::NoKey.words(None), "it asks for the key"),
             (Hindrance::Withheld.words(None), "switch it off"),
-            (Hindrance::Backup.words(None), "Send it again"),
+            (Hindrance::Backup.words(None), "Send again what has no 👌"),
             (Hindrance::Broken.words(None), "Send it again"),
         ] {
             assert!(words.contains(mend), "{words}");

@@ -33,6 +33,9 @@ use crate::{
 /// Whatever happens, rooms are looked at again after this long.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
 
+/// Among so many members of a room somebody is looked for whom we know; who invites us stands first in
+/// most rooms, and in larger ones they hear of us when they write.
+const LOOKED_AT: usize = 50;
 /// How often a homeserver is asked who is in a room while words from there wait.
 const TRIES: u32 = 4;
 
@@ -252,7 +255,7 @@ async fn replaces_a_chat(hearing: Hearing<'_>, room: &MatrixRoom) -> bool {
     }
 }
 
-/// Tells of the one person who is alone with us there, once.
+/// Tells, once, of the person who is alone with us there, or of one of several whom we know.
 async fn meet(
     hearing: Hearing<'_>,
     known: &KnownRoom,
@@ -260,19 +263,23 @@ async fn meet(
     sort: Room,
     met: &mut HashSet<String>,
 ) {
-    if !sort.is_direct() || met.contains(&known.room) {
+    if met.contains(&known.room) || room.joined_members_count() < 2 {
         return;
     }
     let members = match Box::pin(room.members(RoomMemberships::JOIN)).await {
         Ok(members) => members,
         Err(error) => return warn!(%error, room = known.room, "its members are not known yet"),
     };
-    let mut others = members.iter().map(|member| member.user_id());
-    let Some(other) = others.find(|user| *user != room.own_user_id()) else { return };
-    let from = other.to_string();
-    if !hearing.admits(&from).await {
-        return;
+    let others = members.iter().map(|member| member.user_id());
+    let others = others.filter(|user| *user != room.own_user_id()).take(LOOKED_AT);
+    let mut from = None;
+    for other in others {
+        if hearing.admits(other.as_str()).await {
+            from = Some(other.to_string());
+            break;
+        }
     }
+    let Some(from) = from else { return };
     let key = (known.room.clone(), from.clone());
     let told = {
         let (room, from) = key.clone();

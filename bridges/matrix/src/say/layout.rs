@@ -6,7 +6,7 @@ use vigie_bridge_kit::{
 };
 use vigie_core::{
     Timestamp,
-    bridge::{Action, Button, Post, TextUnit},
+    bridge::{Action, Body, Button, Post, Reactions, TextUnit},
     text::Rich,
 };
 
@@ -19,6 +19,9 @@ use crate::{
 
 /// What stands on a button, in bytes: longer labels are in the text already, or do not matter.
 const LONGEST_LABEL: usize = 240;
+
+/// A text of so many bytes is shown whole, whatever stands around it.
+const NEVER_CUT: usize = TEXT / 4;
 
 const KEYCAPS: [&str; 10] = [
     "1\u{FE0F}\u{20E3}",
@@ -42,11 +45,32 @@ const STOP: &str = "⏹";
 
 pub(super) const SERVICE: Service = Service { name: "Matrix", details: legend_lines };
 
-/// Lays `post` out; `now` tells how long something has been going on.
-pub(super) fn lay_out(post: &Post, is_thread: bool, now: Timestamp) -> Laid {
+/// Lays `post` out, with reactions for those of its buttons that they may stand in for; `now` tells how
+/// long something has been going on.
+pub(super) fn lay_out(post: &Post, is_thread: bool, reactions: Reactions, now: Timestamp) -> Laid {
     let place = if is_thread { Where::Thread } else { Where::Main };
-    neutral::lay_out(SERVICE, post, place, now)
+    neutral::lay_out(SERVICE, &offered(post.clone(), reactions), place, now)
 }
+
+/// Without what no reaction may decide; it says how that is done instead.
+fn offered(mut post: Post, reactions: Reactions) -> Post {
+    let may = |button: &Button| reactions.may(&button.action, None);
+    match &mut post.body {
+        Body::Card(card) => *card = card.clone().for_reactions(reactions),
+        Body::Text { text, buttons, .. } => {
+            let written = buttons.extract_if(.., |button| !may(button));
+            let written: Vec<String> = written.map(|button| label(&button)).collect();
+            if !written.is_empty() {
+                text.push(&format!("\n{}: {NOT_BY_REACTION}", written.join(", ")), None);
+            }
+        }
+        Body::Progress(progress) => progress.buttons.retain(may),
+        Body::Document(_) | Body::File(_) => {}
+    }
+    post
+}
+
+const NOT_BY_REACTION: &str = "not by a reaction here. Write it, as a command where there is one (/help), or tap it on the phone page.";
 
 /// Vigie's own words.
 pub(super) fn plain(words: &str) -> Text {
@@ -132,22 +156,55 @@ pub(super) fn is_offered(emoji: &str) -> bool {
 }
 
 /// A line for each button: `1️⃣ SQLite — one file, no server`. What the text says already is not said
-/// twice.
+/// twice: where it numbers the options as their keycaps do, one line says so.
 fn legend_lines(buttons: &[Button], shown: &str) -> Vec<String> {
     let emojis = emojis(buttons);
+    let listed = listed(buttons, &emojis, shown);
+    let mut lines: Vec<String> = by_number(&emojis[..listed]).into_iter().collect();
+    let (emojis, buttons) = (&emojis[listed..], &buttons[listed..]);
     let line = |(emoji, button): (Option<&str>, &Button)| {
         let detail = button.detail.as_deref().map(str::trim);
         let detail = detail.filter(|detail| !detail.is_empty() && !shown.contains(detail));
         let detail = detail.map(|detail| format!(" — {detail}")).unwrap_or_default();
         Some(format!("{} {}{detail}", emoji?, label(button)))
     };
-    let mut lines: Vec<String> = emojis.iter().copied().zip(buttons).filter_map(line).collect();
+    lines.extend(emojis.iter().copied().zip(buttons).filter_map(line));
     let without: Vec<String> =
         emojis.iter().zip(buttons).filter(|(e, _)| e.is_none()).map(|(_, b)| label(b)).collect();
     if !without.is_empty() {
         lines.push(format!("To choose one of these, write it: {}", without.join(", ")));
     }
     lines
+}
+
+/// How many of the buttons, from the first on, are options that the text numbers in just that way; none
+/// unless it does so with all of them. Of a text that may be cut nobody knows what is seen.
+fn listed(buttons: &[Button], emojis: &[Option<&str>], shown: &str) -> usize {
+    let is_option = |button: &&Button| matches!(button.action, Action::Choose { .. });
+    let options = buttons.iter().take_while(is_option).count();
+    let says = |(at, button): (usize, &Button)| {
+        let option = format!("{}. {}", at + 1, button.label);
+        let rest = |line: &str| line.strip_prefix(&option).map(str::to_owned);
+        let same = |rest: String| rest.is_empty() || rest.starts_with(':');
+        emojis[at].is_some()
+            && emojis[at] == KEYCAPS.get(at).copied()
+            && shown.lines().filter_map(rest).any(same)
+    };
+    let all = options == buttons.iter().filter(is_option).count()
+        && shown.len() <= NEVER_CUT
+        && buttons[..options].iter().enumerate().all(says);
+    if all { options } else { 0 }
+}
+
+/// How options are answered that the text has numbered.
+fn by_number(emojis: &[Option<&str>]) -> Option<String> {
+    let (first, others) = emojis.split_first()?;
+    let or_last = others.last().map(|last| format!(" to {}", last.unwrap_or_default()));
+    Some(format!(
+        "React with {}{}, or write the number.",
+        first.unwrap_or_default(),
+        or_last.unwrap_or_default()
+    ))
 }
 
 pub(super) fn label(button: &Button) -> String {
@@ -164,8 +221,8 @@ pub(super) fn label(button: &Button) -> String {
 mod tests {
     use super::*;
     use vigie_core::{
-        bridge::Weight,
-        id::{GateId, SessionId},
+        bridge::{ByReaction, Card, CardKind, CardState, Counts, Lapse, Level, Risk, Weight},
+        id::{GateCode, GateId, SessionId},
     };
 
     fn gate() -> GateId {
@@ -201,6 +258,70 @@ mod tests {
     }
 
     #[test]
+    fn only_what_counts_is_offered_and_the_rest_is_written() {
+        let card = Card {
+            gate: gate(),
+            code: GateCode::parse("K7Q2").unwrap(),
+            kind: CardKind::Permission,
+            title: "asks to run a command".into(),
+            opened: Timestamp::default(),
+            until: Timestamp::default(),
+            lapse: Lapse::Denied,
+            content: Rich::plain("cargo test"),
+            diff: None,
+            warnings: Vec::new(),
+            facts: Vec::new(),
+            risk: Risk::Plain,
+            reactions: ByReaction::Answers,
+            answer: "Or write: approve K7Q2, or deny K7Q2 and why.".into(),
+            buttons: vec![
+                button("Deny", None, Action::Deny { gate: gate() }),
+                button("Approve", None, Action::Allow { gate: gate() }),
+                button("For this session", None, Action::AllowForSession { gate: gate() }),
+            ],
+            state: CardState::Open,
+        };
+        let approval = Card { reactions: ByReaction::Denials, ..card.clone() };
+        for (card, counts, offered) in [
+            (&card, Counts::Answers, &["👎", "👍"][..]),
+            (&card, Counts::Denials, &["👎"]),
+            (&card, Counts::Nothing, &[]),
+            (&approval, Counts::Answers, &["👎"]),
+        ] {
+            let body = Body::Card(card.clone());
+            let post = Post { from: None, level: Level::Ring, body };
+            let reactions = Reactions::Forgeable(counts);
+            let Laid::Written(laid) = lay_out(&post, false, reactions, Timestamp::default()) else {
+                panic!("a card is words")
+            };
+            let emojis: Vec<_> = meanings(&laid.buttons).into_iter().map(|it| it.emoji).collect();
+            assert_eq!(emojis, offered, "{counts:?}");
+            let shown = fit(&laid.sheet, Kind::New).body;
+            assert_eq!(shown.contains("👍"), offered.contains(&"👍"), "{shown}");
+            assert!(
+                shown.contains("For this session: write approve K7Q2 for this session."),
+                "{shown}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_begins_something_is_named_where_no_reaction_does_it() {
+        let resume = Action::Resume { session: SessionId::from_parts(Timestamp::default(), 1) };
+        let buttons =
+            vec![button("Resume PD-1", None, resume), button("Stop", None, Action::InterruptAll)];
+        let body = Body::Text { text: Rich::plain("It ended."), part: None, buttons };
+        let post = Post { from: None, level: Level::Note, body };
+        let reactions = Reactions::Forgeable(Counts::Denials);
+        let Laid::Written(laid) = lay_out(&post, false, reactions, Timestamp::default()) else {
+            panic!("it is words")
+        };
+        let shown = fit(&laid.sheet, Kind::New).body;
+        assert!(shown.contains("Resume PD-1: not by a reaction here."), "{shown}");
+        assert!(shown.contains("⏹ Stop") && !shown.contains("1️⃣"), "{shown}");
+    }
+
+    #[test]
     fn options_are_numbered_and_say_what_they_are() {
         let buttons = [
             choose("SQLite", Some("one file, no server"), 0),
@@ -208,6 +329,30 @@ mod tests {
         ];
         let lines = legend_lines(&buttons, "Which? (said above)");
         assert_eq!(lines, ["1️⃣ SQLite — one file, no server", "2️⃣ Postgres"]);
+    }
+
+    #[test]
+    fn options_that_the_text_numbers_are_not_listed_again() {
+        let deny = button("Deny", None, Action::Deny { gate: gate() });
+        let mut buttons = vec![
+            choose("SQLite", Some("one file, no server"), 0),
+            choose("Postgres", None, 1),
+            choose("None", None, 2),
+        ];
+        let text = "Which?\n1. SQLite: one file, no server\n2. Postgres\n3. None";
+        let rule = "React with 1️⃣ to 3️⃣, or write the number.";
+        assert_eq!(legend_lines(&buttons, text), [rule]);
+        buttons.push(deny);
+        assert_eq!(legend_lines(&buttons, text), [rule, "👎 Deny"]);
+        for text in [
+            "Which?\n1. SQLite\n2. Postgres",
+            "Which?\n2. SQLite\n1. Postgres\n3. None",
+            "Which?\n1. SQLite 3\n2. Postgres\n3. None",
+        ] {
+            assert_eq!(legend_lines(&buttons, text).len(), 4, "{text}");
+        }
+        let long = format!("{text}\n{}", "x".repeat(TEXT));
+        assert_eq!(legend_lines(&buttons, &long).len(), 4);
     }
 
     #[test]

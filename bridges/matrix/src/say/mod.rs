@@ -7,6 +7,7 @@ mod layout;
 mod marks;
 mod once;
 mod outcome;
+pub(crate) mod owed;
 mod posts;
 mod quick;
 mod space;
@@ -30,6 +31,7 @@ use vigie_core::{
 
 use crate::{Layout, MatrixBridge};
 use door::Door;
+use owed::Owed;
 use typing::Typing;
 
 /// Until a person has looked after a session's room that refuses what is said there.
@@ -41,6 +43,7 @@ pub(crate) struct Saying {
     /// How often in a row the homeserver was not reached.
     unreached: AtomicU32,
     typing: Typing,
+    owed: Owed,
     /// What became of something said is known.
     pub(crate) settled: Notify,
 }

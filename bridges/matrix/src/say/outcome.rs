@@ -10,7 +10,7 @@ use tracing::error;
 use vigie_bridge_kit::database::DatabaseError;
 use vigie_core::bridge::SayError;
 
-use crate::{MatrixBridge, NotReady, account::line};
+use crate::{MatrixBridge, NotReady, why};
 
 /// On top of what the server asks for: its clock is not ours.
 const SPARE: Duration = Duration::from_millis(250);
@@ -135,8 +135,13 @@ fn unencrypted(bridge: &MatrixBridge, error: &OlmError) -> SayError {
             bridge.in_trouble(NOT_SIGNED.into());
             SayError::Later { after: AFTER_TROUBLE }
         }
-        NoRecipients::VerifiedUserHasUnsignedDevice(_) => {
-            SayError::Shut { reason: error.to_string() }
+        NoRecipients::VerifiedUserHasUnsignedDevice(devices) => {
+            let users: Vec<&str> = devices.keys().map(|user| user.as_str()).collect();
+            let reason = format!(
+                "{} was verified and uses an app that is not; they verify it there, in Settings, Sessions or Encryption, or log it out",
+                users.join(", ")
+            );
+            SayError::Shut { reason }
         }
     }
 }
@@ -167,6 +172,5 @@ pub(super) fn unwritten(error: DatabaseError) -> SayError {
 
 /// The server's own words.
 fn in_words(answer: &str) -> String {
-    let words = answer.split_once("] ").map_or(answer, |(_, words)| words);
-    format!("the homeserver says \"{}\"", line(words))
+    format!("the homeserver says \"{}\"", why::own_words(answer))
 }

@@ -51,36 +51,51 @@ pub(super) async fn offer(
     let since = shown.map(|shown| shown + REACTION);
     let kept = store.set_legend(door.room.room_id(), message, meanings.clone(), since).await;
     kept.map_err(outcome::unwritten)?;
+    let _alone = door.bridge.saying.owed.alone().await;
     let there = store.quick(door.room.room_id(), message).await.map_err(outcome::unwritten)?;
     let few = door.bridge.pace.events_a_minute < FEW;
     let wanted = if door.bridge.quick_reactions { to_tap(&meanings, few) } else { Vec::new() };
     let mut calls = 0;
     // What is decided says so itself: where events are few, the next card needs them more.
-    if wanted.is_empty() && few {
-        return Ok(calls);
-    }
-    for quick in there.iter().filter(|quick| !wanted.contains(&quick.emoji)) {
+    let stays = |quick: &Quick| wanted.is_empty() && few && quick.reaction.is_some();
+    for quick in there.iter().filter(|quick| !wanted.contains(&quick.emoji) && !stays(quick)) {
         match take_back(door, message, quick).await {
             Ok(made) => calls += made,
             Err(error) => return Ok(given_up(&error, calls)),
         }
     }
-    let missing = |emoji: &&String| {
-        !there.iter().any(|quick| quick.emoji == **emoji && quick.reaction.is_some())
-    };
-    for emoji in wanted.iter().filter(missing) {
-        calls += 1;
-        if let Err(error) = put(door, message, emoji).await {
-            return Ok(given_up(&error, calls));
+    for emoji in wanted.iter().filter(|emoji| !there.iter().any(|quick| quick.emoji == **emoji)) {
+        let begun = Quick { emoji: emoji.clone(), reaction: None };
+        store.keep_quick(door.room.room_id(), message, begun).await.map_err(outcome::unwritten)?;
+    }
+    match put_begun(door, message, &mut calls).await {
+        Ok(()) => Ok(calls),
+        Err(error) => {
+            door.bridge.saying.owed.after(&error);
+            Ok(given_up(&error, calls))
         }
     }
-    Ok(calls)
 }
 
-/// The rest is left: the next change of the card tries again.
+/// The rest is left: it is owed, or the next change of the card tries again.
 fn given_up(error: &SayError, calls: usize) -> usize {
     warn!(%error, "reactions to tap on are not all as they should be");
     calls
+}
+
+/// Puts what is begun and not known to be there, as long as nothing fails. Whoever calls is alone.
+pub(super) async fn put_begun(
+    door: &Door<'_>,
+    message: &EventId,
+    calls: &mut usize,
+) -> Result<(), SayError> {
+    let there = door.bridge.store.quick(door.room.room_id(), message).await;
+    let begun = there.map_err(outcome::unwritten)?;
+    for quick in begun.iter().filter(|quick| quick.reaction.is_none()) {
+        *calls += 1;
+        put(door, message, &quick.emoji).await?;
+    }
+    Ok(())
 }
 
 fn to_tap(meanings: &[Meaning], few: bool) -> Vec<String> {
@@ -92,16 +107,17 @@ fn to_tap(meanings: &[Meaning], few: bool) -> Vec<String> {
 
 async fn put(door: &Door<'_>, message: &EventId, emoji: &str) -> Result<(), SayError> {
     let (store, room) = (&door.bridge.store, door.room.room_id());
-    let begun = Quick { emoji: emoji.to_owned(), reaction: None };
-    store.keep_quick(room, message, begun.clone()).await.map_err(outcome::unwritten)?;
     let content = content::reaction(message, emoji);
     let transaction = format!("vigie.q.{}.{}", short(message), in_digits(emoji));
     match door.send("m.reaction", &content, &transaction).await {
         Ok(event) => {
-            let there = Quick { reaction: Some(event), ..begun };
+            let there = Quick { emoji: emoji.to_owned(), reaction: Some(event) };
             store.keep_quick(room, message, there).await.map_err(outcome::unwritten)
         }
-        Err(Failed { refusal: Some(Refusal::Duplicate), .. }) => Ok(()),
+        // It is there, and nobody knows as which event.
+        Err(Failed { refusal: Some(Refusal::Duplicate), .. }) => {
+            store.drop_quick(room, message, emoji.to_owned()).await.map_err(outcome::unwritten)
+        }
         Err(failed) => Err(failed.error),
     }
 }

@@ -231,7 +231,7 @@ impl Maker<'_> {
         let create = self.client.create_room(request);
         let create = async { create.await.map_err(|e| outcome::unsaid(self.bridge, &e)) };
         let room = within(create).await.map_err(|error| match error {
-            SayError::Shut { reason } => SayError::NoThreads { reason },
+            SayError::Shut { reason } => SayError::NoThreads { reason: Some(reason) },
             error => error,
         })?;
         Ok((room.room_id().to_owned(), 1))

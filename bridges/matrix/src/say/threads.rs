@@ -17,9 +17,6 @@ use super::{
 };
 use crate::{Layout, MatrixBridge, markup::Kind, store::Part};
 
-const NO_THREADS: &str =
-    "the configuration puts all sessions into one room; set `layout` to threads or space for more";
-
 /// Makes the session's thread, or brings its title and state up to date.
 pub(super) async fn show(
     bridge: &MatrixBridge,
@@ -29,7 +26,7 @@ pub(super) async fn show(
     key: DeliveryId,
 ) -> Result<Said, SayError> {
     match (bridge.layout, thread) {
-        (Layout::Direct, _) => Err(SayError::NoThreads { reason: NO_THREADS.into() }),
+        (Layout::Direct, _) => Err(SayError::NoThreads { reason: None }),
         (Layout::Threads, None) => begin(bridge, chat, state, key).await,
         (Layout::Threads, Some(thread)) => {
             let root = EventId::parse(thread.as_str()).map_err(|_| SayError::NoThread)?;

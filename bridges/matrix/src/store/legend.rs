@@ -1,7 +1,7 @@
 //! What stands in for buttons: the meaning of reactions on our messages, our own reactions to tap
 //! on, and polls.
 
-use matrix_sdk::ruma::{EventId, OwnedEventId, RoomId};
+use matrix_sdk::ruma::{EventId, OwnedEventId, OwnedRoomId, RoomId};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use std::collections::BTreeMap;
 use vigie_bridge_kit::database::DatabaseError;
@@ -114,6 +114,38 @@ impl Store {
         self.run(move |db| {
             let gone = "delete from quick where room = ?1 and event = ?2 and emoji = ?3";
             db.execute(gone, [room, event, emoji]).map(drop)
+        })
+        .await
+    }
+
+    /// Messages below which a reaction of ours is begun and not known to be there; newest first, at most
+    /// so many.
+    pub(crate) async fn owed(
+        &self,
+        most: usize,
+    ) -> Result<Vec<(OwnedRoomId, OwnedEventId)>, DatabaseError> {
+        self.run(move |db| {
+            let ask = "select room, event from quick where reaction is null
+                group by room, event order by max(rowid) desc limit ?1";
+            let mut rows = db.prepare_cached(ask)?;
+            let found = rows.query_map([most], |row| Ok((row.get(0)?, read_event(row, 1)?)))?;
+            let found = found.collect::<rusqlite::Result<Vec<(String, _)>>>()?;
+            let read = |(room, event): (String, Option<_>)| Some((room.try_into().ok()?, event?));
+            Ok(found.into_iter().filter_map(read).collect())
+        })
+        .await
+    }
+
+    /// What is not there below that message does not come any more.
+    pub(crate) async fn owe_no_more(
+        &self,
+        room: &RoomId,
+        event: &EventId,
+    ) -> Result<(), DatabaseError> {
+        let (room, event) = (room.to_string(), event.to_string());
+        self.run(move |db| {
+            let gone = "delete from quick where room = ?1 and event = ?2 and reaction is null";
+            db.execute(gone, [room, event]).map(drop)
         })
         .await
     }
@@ -295,6 +327,22 @@ mod tests {
         assert_eq!(store.quick(&room, &card).await.unwrap(), [quick(Some(event(2)))]);
         store.drop_quick(&room, &card, "👍".into()).await.unwrap();
         assert_eq!(store.quick(&room, &card).await.unwrap(), []);
+    }
+
+    #[tokio::test]
+    async fn a_reaction_that_was_begun_is_owed_until_it_is_there() {
+        let (_folder, store) = store();
+        let (room, card) = (room(), event(1));
+        let quick = |emoji: &str, reaction| Quick { emoji: emoji.into(), reaction };
+        for emoji in ["👎", "👍"] {
+            store.keep_quick(&room, &card, quick(emoji, None)).await.unwrap();
+        }
+        store.keep_quick(&room, &event(9), quick("👍", Some(event(10)))).await.unwrap();
+        store.keep_quick(&room, &card, quick("👎", Some(event(2)))).await.unwrap();
+        assert_eq!(store.owed(9).await.unwrap(), [(room.clone(), card.clone())]);
+        store.owe_no_more(&room, &card).await.unwrap();
+        assert_eq!(store.owed(9).await.unwrap(), []);
+        assert_eq!(store.quick(&room, &card).await.unwrap(), [quick("👎", Some(event(2)))]);
     }
 
     #[tokio::test]

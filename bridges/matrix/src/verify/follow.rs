@@ -19,6 +19,7 @@ use super::{
     model::{NotDone, Outcome, PeerDevice, State, Step, VerificationId},
     read::{self, Protocol, Whose},
 };
+use crate::why;
 
 /// Who asked usually shows the emoji next, and two that begin at once confuse some apps.
 const THEIR_START: Duration = Duration::from_secs(3);
@@ -279,7 +280,7 @@ async fn sent<T>(what: impl Future<Output = matrix_sdk::Result<T>>) -> Result<T,
     let not_sent = |why: String| NotDone::NotSent { why };
     match tokio::time::timeout(SENDING, Box::pin(what)).await {
         Ok(Ok(done)) => Ok(done),
-        Ok(Err(error)) => Err(not_sent(error.to_string())),
+        Ok(Err(error)) => Err(not_sent(why::of_sdk(&error))),
         Err(_) => Err(not_sent(format!("it did not answer within {} s", SENDING.as_secs()))),
     }
 }

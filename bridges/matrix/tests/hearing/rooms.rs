@@ -1,7 +1,7 @@
 //! Into rooms, out of them, and from one to the next.
 
 use matrix_lab::{Invitation, Membership, Phone, shared, tools};
-use vigie_core::bridge::Noted;
+use vigie_core::bridge::{Noted, Room};
 
 use super::support::{Ground, Wish};
 
@@ -38,11 +38,32 @@ async fn a_room_without_encryption_is_left_again_with_words() {
         let room = ada.create_room(&Invitation::of(&[&ground.me]).plain()).await;
         ground.until_in(&room).await;
         ada.wait_member(&room, &ground.me, Membership::Left).await;
+        let said = ada.wait_message(&room, "That room is not encrypted, so Vigie left it").await;
+        assert!(!said.sealed && said.sender == ground.me, "{said}");
         let shut = |noted: &Noted| matches!(noted, Noted::Shut { chat, reason } if chat.as_str() == room && reason.contains("not encrypted"));
         daemon.until_noted("words about it", shut).await;
     };
     ground.while_hearing(story).await;
     assert_eq!(daemon.texts(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn in_a_room_with_others_somebody_we_know_is_met_and_no_stranger() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, server, .. } = &ground;
+    let eve = Phone::login(server, &server.user("eve").await).await;
+    let story = async {
+        let room = ada.create_room(&Invitation::of(&[&ground.me, eve.user()])).await;
+        eve.join(&room).await;
+        ground.until_in(&room).await;
+        let met = |noted: &Noted| matches!(noted, Noted::Met { chat, room: Room::Forum, from } if chat.as_str() == room && from == ada.user());
+        daemon.until_noted("that they met", met).await;
+        ada.say(&room, "hello").await;
+        daemon.until_texts(&["hello"]).await;
+        assert_eq!(daemon.noted().iter().filter(|noted| met(noted)).count(), 1);
+    };
+    ground.while_hearing(story).await;
 }
 
 #[tokio::test]

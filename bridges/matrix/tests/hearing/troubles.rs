@@ -52,7 +52,7 @@ async fn a_homeserver_that_is_away_is_said_to_be_and_heard_again() {
         ada.say(&room, "before").await;
         daemon.until_texts(&["before"]).await;
         server.kill();
-        ground.until_trouble("the homeserver").await;
+        ground.until_trouble("the homeserver cannot be reached: it refuses the connection").await;
         server.restart().await;
         ground.until_well().await;
         ada.say(&room, "after").await;

@@ -1,7 +1,7 @@
 //! Cards without buttons: a legend, reactions to tap on, a poll beside.
 
-use matrix_lab::{Kind, PATIENCE, View, tools};
-use vigie_core::bridge::Place;
+use matrix_lab::{Homeserver, Kind, PATIENCE, View, tools};
+use vigie_core::bridge::{Bridge as _, Place, SayError};
 use vigie_matrix::Layout;
 
 use crate::{
@@ -77,6 +77,37 @@ async fn a_question_has_numbers_and_a_poll_that_ends_with_it() {
         desk.until("no reaction is left", || async { ours(&desk, &place, &id).is_empty() }).await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn what_the_homeserver_cut_off_is_put_when_its_wait_is_over() {
+    let Some(tools) = tools() else { return };
+    let server: &'static Homeserver = Box::leak(Box::new(Homeserver::strict(&tools).await));
+    let desk = Desk::on(server, Wish { polls: false, ..all() }).await;
+    let (place, id) = desk
+        .hearing(async {
+            let place = desk.room().await;
+            while desk.say(&place, &post(posts::text("words"))).await.is_ok() {}
+            let key = desk.key();
+            let card = post(posts::card(1, "cargo test"));
+            loop {
+                match desk.bridge.say(&place, &card, key).await {
+                    Ok(said) => break (place, said.message.unwrap()),
+                    Err(SayError::Later { after }) => tokio::time::sleep(after).await,
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        })
+        .await;
+    assert!(desk.count(&place, "m.reaction").await < 2, "nothing was cut off");
+    let desk = desk.restarted();
+    desk.hearing(async {
+        for emoji in ["👎", "👍"] {
+            desk.ada.wait_reaction(place.chat.as_str(), id.as_str(), emoji).await;
+        }
+    })
+    .await;
+    assert_eq!(desk.count(&place, "m.reaction").await, 2, "each once");
 }
 
 #[tokio::test]

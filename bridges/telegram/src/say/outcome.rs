@@ -66,8 +66,8 @@ fn refused(bridge: &TelegramBridge, refusal: Refusal, description: &str) -> SayE
         Refusal::NoRights => {
             SayError::Shut { reason: format!("{reason}; give the bot the right to write there") }
         }
-        Refusal::NotAForum => SayError::NoThreads { reason: NO_FORUM.into() },
-        Refusal::ForumForbidden => SayError::NoThreads { reason: NO_PRIVATE_TOPICS.into() },
+        Refusal::NotAForum => SayError::NoThreads { reason: Some(NO_FORUM.into()) },
+        Refusal::ForumForbidden => SayError::NoThreads { reason: Some(NO_PRIVATE_TOPICS.into()) },
         Refusal::Unauthorized => in_trouble(bridge, BAD_TOKEN),
         Refusal::NotFound => in_trouble(bridge, UNKNOWN_METHOD),
         Refusal::FileTooBig => SayError::Never {
@@ -93,7 +93,9 @@ fn refused(bridge: &TelegramBridge, refusal: Refusal, description: &str) -> SayE
 /// Why a topic is not made or changed.
 pub(super) fn unthreaded(bridge: &TelegramBridge, error: CallError) -> SayError {
     match error.refusal() {
-        Some(Refusal::NoRights) => SayError::NoThreads { reason: NOT_AN_ADMINISTRATOR.into() },
+        Some(Refusal::NoRights) => {
+            SayError::NoThreads { reason: Some(NOT_AN_ADMINISTRATOR.into()) }
+        }
         Some(_) | None => unsaid(bridge, error),
     }
 }
@@ -218,7 +220,7 @@ mod tests {
         );
         let topic = unthreaded(&bridge, error());
         assert!(
-            matches!(topic, SayError::NoThreads { reason } if reason.contains("administrator"))
+            matches!(topic, SayError::NoThreads { reason: Some(reason) } if reason.contains("administrator"))
         );
         let large = refused(Refusal::FileTooBig, "Request Entity Too Large");
         assert_eq!(

@@ -108,7 +108,7 @@ async fn where_there_can_be_none_the_mend_is_said() {
     ] {
         let error = desk.thread(&main(chat), SessionLook::Idle).await.unwrap_err();
         assert!(
-            matches!(&error, SayError::NoThreads { reason } if reason.contains(mend)),
+            matches!(&error, SayError::NoThreads { reason: Some(reason) } if reason.contains(mend)),
             "{error}"
         );
     }

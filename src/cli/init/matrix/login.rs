@@ -1,15 +1,21 @@
 //! Who logs in where, and with what.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use super::{Desk, Failure, InitMatrix, ask, asked, from_file, told};
+use super::{
+    Desk, Failure, InitMatrix, NOTHING,
+    ask::{self, Tries},
+    asked, from_file, told, typed_tries,
+};
 use crate::bridges::matrix::{
     Folder, FolderError, Held, LoggedIn, Login, LoginFailed, NoHomeserver, Session, Way, find,
     log_in as log_in_there,
 };
 
-/// Tries of a person at the terminal.
-const TRIES: usize = 3;
+/// Longest that is waited for a homeserver that wants the next try later.
+const PATIENT: Duration = Duration::from_mins(1);
+
+const ACCOUNT: &str = "The account that Vigie speaks as, such as vigie";
 
 /// The account as it is after this.
 pub(super) struct Known {
@@ -117,27 +123,50 @@ impl By<'_> {
         log_in_there(self.folder, self.held, &login, self.desk.clock.now()).await
     }
 
-    /// A person at the terminal may mistype it.
+    /// A person at the terminal may mistype either.
     async fn with_password(&self, args: &InitMatrix) -> Result<(LoggedIn, String), Failure> {
         let usual = self.only.map(|old| old.user.to_string());
-        let prompt = "The account that Vigie speaks as, such as vigie";
-        let user = told(args.user.as_deref(), prompt, usual.as_deref(), "--user USER")?;
-        let retried = ask::somebody() && args.password_file.is_none();
-        let mut tries = if retried { TRIES } else { 1 };
+        let mut user = told(args.user.as_deref(), ACCOUNT, usual.as_deref(), "--user USER")?;
+        let typed = ask::somebody() && args.password_file.is_none();
+        let mut tries = if typed { Tries::of_a_person() } else { Tries::one() };
         loop {
-            tries -= 1;
-            let password = match &args.password_file {
-                Some(file) => from_file(file, "password")?,
-                None => password(&user)?,
+            let failure = match Box::pin(self.one_try(args, &user)).await {
+                Err(failure) if is_a_slip(&failure) => failure,
+                done => return done,
             };
-            let way = Way::Password { user: &user, password: &password };
-            match Box::pin(self.log_in(way)).await {
-                Ok(done) => return Ok((done, password)),
-                Err(LoginFailed::WrongPassword) if tries > 0 => {}
-                Err(error) => return Err(refused(&error)),
+            if !tries.another(&failure, "") {
+                return Err(failure);
+            }
+            if args.user.is_none() {
+                user = ask::line(ACCOUNT, Some(&user))?;
             }
         }
     }
+
+    async fn one_try(&self, args: &InitMatrix, user: &str) -> Result<(LoggedIn, String), Failure> {
+        let password = match &args.password_file {
+            Some(file) => from_file(file, "password")?,
+            None => password(user)?,
+        };
+        let way = Way::Password { user, password: &password };
+        let mut done = Box::pin(self.log_in(way)).await;
+        if let Err(LoginFailed::Later { after }) = done
+            && after <= PATIENT
+            && ask::somebody()
+        {
+            // Somebody who mistyped it a few times; the right one is not refused for that.
+            let seconds = after.as_secs().max(1);
+            ask::say(&format!("The homeserver wants the next try in {seconds} s. Vigie waits."));
+            tokio::time::sleep(after).await;
+            done = Box::pin(self.log_in(way)).await;
+        }
+        done.map(|done| (done, password)).map_err(|error| refused(&error))
+    }
+}
+
+/// Whether typing it again may help.
+fn is_a_slip(failure: &Failure) -> bool {
+    ["wrong_password", "other_account", "deactivated", NOTHING].contains(&failure.code.as_str())
 }
 
 /// Where the homeserver answers: as it was said, as the account's whole id has it, as it was, or asked.
@@ -146,22 +175,25 @@ async fn homeserver(args: &InitMatrix, old: Option<&Session>) -> Result<String, 
     let elsewhere = |server: &str| old.is_none_or(|old| old.user.server_name() != server);
     let of_user = args.user.as_deref().and_then(|user| user.strip_prefix('@')?.split_once(':'));
     let of_user = of_user.map(|(_, server)| server).filter(|server| elsewhere(server));
-    let given = args.homeserver.as_deref().or(of_user);
-    let usual = old.map(|old| old.homeserver.as_str());
+    let given = args.homeserver.as_deref().or(of_user).or(old.map(|old| &*old.homeserver));
     let prompt = "The account's homeserver, such as example.org";
-    let text = match given {
-        Some(given) => given.to_owned(),
-        None => told(usual, prompt, None, "--homeserver SERVER")?,
-    };
-    Box::pin(find(&text)).await.map_err(|error| {
+    let mut tries = if given.is_none() { typed_tries() } else { Tries::one() };
+    loop {
+        let text = told(given, prompt, None, "--homeserver SERVER")?;
+        let error = match Box::pin(find(&text)).await {
+            Ok(found) => return Ok(found),
+            Err(error) => error,
+        };
         let failure = match error {
             NoHomeserver::Name(_) | NoHomeserver::Unencrypted(_) => Failure::usage(&error),
             NoHomeserver::Unreached { .. }
             | NoHomeserver::NotMatrix(_)
             | NoHomeserver::TooOld(_) => Failure::outside(&error),
         };
-        failure.hint(error.mend())
-    })
+        if !tries.another(&failure, error.mend()) {
+            return Err(failure.hint(error.mend()));
+        }
+    }
 }
 
 fn password(user: &str) -> Result<String, Failure> {

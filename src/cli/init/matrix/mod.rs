@@ -9,7 +9,8 @@ use std::{fs, io::Read as _, path::Path};
 use toml_edit::Value;
 
 use super::{
-    Desk, Failure, InitMatrix, ask,
+    Desk, Failure, InitMatrix,
+    ask::{self, Tries},
     secret::{self, NoText},
     settings::{self, Change, Settings},
 };
@@ -22,6 +23,9 @@ use login::{Before, Known};
 use person::Person;
 use secure::Secured;
 use words::Done;
+
+/// At a terminal: nothing was typed.
+const NOTHING: &str = "nothing_typed";
 
 /// Longer than any password, token or recovery key; more is another file.
 const LONGEST_SECRET: u64 = 4096;
@@ -154,8 +158,19 @@ fn asked(prompt: &str, what: &str, hint: &str) -> Result<String, Failure> {
     secret::read(prompt).map_err(|why| match why {
         NoText::Cancelled => Failure::refused("cancelled", "it was broken off"),
         NoText::TooLong => Failure::usage(format!("what came is far longer than a {what}")),
-        NoText::Nothing => Failure::usage(format!("no {what} came")).hint(hint),
+        NoText::Nothing => {
+            let mut failure = Failure::usage(format!("no {what} came")).hint(hint);
+            if ask::somebody() {
+                failure.code = NOTHING.into();
+            }
+            failure
+        }
     })
+}
+
+/// How often something that is typed may be typed.
+fn typed_tries() -> Tries {
+    if ask::somebody() { Tries::of_a_person() } else { Tries::one() }
 }
 
 /// As whoever is asked types it; where nobody is, it must have been said.

@@ -2,7 +2,10 @@
 
 use vigie_core::{id::HumanId, text::reveal};
 
-use super::{Failure, InitMatrix, ask};
+use super::{
+    Failure, InitMatrix,
+    ask::{self, Tries},
+};
 use crate::{
     bridges::matrix::{AskError, Plain, Session, user},
     config::{Config, Human, matrix_user},
@@ -18,18 +21,32 @@ pub(super) struct Person {
 
 /// Whom the command line or the person at it names, before anything is done. `None`: nobody.
 pub(super) fn chosen(args: &InitMatrix, config: &Config) -> Result<Option<Person>, Failure> {
-    let nobody = config.humans.iter().all(|human| human.matrix.is_none());
-    let text = match &args.person {
-        Some(text) => text.clone(),
-        None if nobody && ask::somebody() => {
-            ask::line("Your own id on Matrix, whole (@you:example.org); nothing: later", None)?
-        }
-        None => String::new(),
-    };
-    if text.is_empty() {
-        return Ok(None);
+    if let Some(text) = &args.person {
+        return person(text, args, config).map(Some);
     }
-    let id = matrix_user(&text).ok_or_else(|| {
+    let nobody = config.humans.iter().all(|human| human.matrix.is_none());
+    if nobody && ask::somebody() { typed(args, config) } else { Ok(None) }
+}
+
+/// Whom the person at the terminal names.
+fn typed(args: &InitMatrix, config: &Config) -> Result<Option<Person>, Failure> {
+    let mut tries = Tries::of_a_person();
+    loop {
+        let prompt = "Your own id on Matrix, whole (@you:example.org); nothing: later";
+        let text = ask::line(prompt, None)?;
+        if text.is_empty() {
+            return Ok(None);
+        }
+        match person(&text, args, config) {
+            Err(failure)
+                if tries.another(&failure, failure.hint.as_deref().unwrap_or_default()) => {}
+            done => return done.map(Some),
+        }
+    }
+}
+
+fn person(text: &str, args: &InitMatrix, config: &Config) -> Result<Person, Failure> {
+    let id = matrix_user(text).ok_or_else(|| {
         let hint = "Write the whole of it, as your own client shows it: @ines:example.org.";
         Failure::usage(format!("`{text}` is no user id on Matrix")).hint(hint)
     })?;
@@ -44,7 +61,7 @@ pub(super) fn chosen(args: &InitMatrix, config: &Config) -> Result<Option<Person
         let words = format!("nobody can be asked whether {id} is the right person");
         return Err(Failure::usage(words).hint("Say that it is: --yes"));
     }
-    Ok(Some(Person { id, human: human.id.clone(), is_new }))
+    Ok(Person { id, human: human.id.clone(), is_new })
 }
 
 fn human<'a>(args: &InitMatrix, config: &'a Config) -> Result<&'a Human, Failure> {
@@ -57,14 +74,32 @@ fn human<'a>(args: &InitMatrix, config: &'a Config) -> Result<&'a Human, Failure
     })
 }
 
-/// Looks who that is, and asks: a slip of the finger would let somebody else in.
+/// Looks who that is, and asks: a slip of the finger would let somebody else in. Where one was typed,
+/// another one can be.
 pub(super) async fn confirmed(
     args: &InitMatrix,
-    person: Option<Person>,
+    mut person: Option<Person>,
     config: &Config,
     session: &Session,
 ) -> Result<Option<Person>, Failure> {
-    let Some(person) = person.filter(|person| person.is_new) else { return Ok(None) };
+    let was_typed = args.person.is_none() && ask::somebody();
+    let mut tries = if was_typed { Tries::of_a_person() } else { Tries::one() };
+    loop {
+        let Some(found) = person.filter(|person| person.is_new) else { return Ok(None) };
+        match is_meant(args, &found, config, session).await {
+            Ok(()) => return Ok(Some(found)),
+            Err(failure) if tries.another(&failure, "") => person = typed(args, config)?,
+            Err(failure) => return Err(failure),
+        }
+    }
+}
+
+async fn is_meant(
+    args: &InitMatrix,
+    person: &Person,
+    config: &Config,
+    session: &Session,
+) -> Result<(), Failure> {
     if person.id == session.user.as_str() {
         let words = format!("{} is the account that Vigie itself speaks as", person.id);
         return Err(Failure::usage(words).hint("Name your own: vigie init matrix --person ID"));
@@ -76,12 +111,12 @@ pub(super) async fn confirmed(
         None => format!("{} shows no name", person.id),
     };
     let question = format!("{shown}; the id is what counts. Are they {human}, who is heard then?");
-    if !args.yes && !ask::confirmed(&question, false)? {
-        let words = "nobody new is heard; the account itself is logged in";
-        let hint = "Go on with the right one: vigie init matrix --person ID";
-        return Err(Failure::refused("cancelled", words).hint(hint));
+    if args.yes || ask::confirmed(&question, false)? {
+        return Ok(());
     }
-    Ok(Some(person))
+    let words = "nobody new is heard; the account itself is logged in";
+    let hint = "Go on with the right one: vigie init matrix --person ID";
+    Err(Failure::refused("cancelled", words).hint(hint))
 }
 
 /// What they call themselves. That their homeserver does not tell is no reason to stop; that it has

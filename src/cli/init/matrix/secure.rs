@@ -1,16 +1,16 @@
 //! The account's identity and its recovery key, as the person chooses.
 
-use super::{Failure, InitMatrix, ask, asked, from_file};
+use super::{Failure, InitMatrix, NOTHING, ask, asked, from_file, typed_tries};
 use crate::{
     bridges::matrix::{Folder, Identity, SecureFailed, SetUp, Storage},
     cli::args::Keep,
 };
 
-/// Tries of a person at the terminal.
-const TRIES: usize = 3;
-
 const RESET: &str = "A new identity takes the place of the account's own: whoever verified it has to do \
     so again, and old messages stay unreadable where only its backup has their keys.";
+
+const KEY_LOOKS: &str = "It has twelve groups of four letters and digits, with or without the blanks \
+    between them, or is the passphrase that was chosen in its place.";
 
 /// What became of the account's encryption.
 pub(super) struct Secured {
@@ -106,13 +106,19 @@ async fn recover(args: &InitMatrix, folder: &Folder, set_up: &SetUp) -> Result<(
             Err(error) => return Err(failed(&error)),
         }
     }
-    let mut tries = if ask::somebody() { TRIES } else { 1 };
+    let mut tries = typed_tries();
     loop {
-        tries -= 1;
-        match opened(args, folder, set_up, &asked_key()?).await {
-            Ok(()) => return Ok(()),
-            Err(SecureFailed::WrongRecoveryKey) if tries > 0 => {}
-            Err(error) => return Err(failed(&error)),
+        let failure = match asked_key() {
+            Ok(key) => match opened(args, folder, set_up, &key).await {
+                Ok(()) => return Ok(()),
+                Err(error @ SecureFailed::WrongRecoveryKey) => failed(&error),
+                Err(error) => return Err(failed(&error)),
+            },
+            Err(nothing) if nothing.code == NOTHING => nothing,
+            Err(error) => return Err(error),
+        };
+        if !tries.another(&failure, KEY_LOOKS) {
+            return Err(failure);
         }
     }
 }

@@ -119,6 +119,14 @@ fn next(done: &Done) -> String {
     } else {
         start.clone()
     };
+    if done.aside.is_some() {
+        return format!(
+            "Next: {next}. It goes on in its rooms; what was written there meanwhile and it cannot read, it says."
+        );
+    }
+    if done.already {
+        return format!("Next: {next}.");
+    }
     format!("Next: {next}. Then it invites you, or you invite {user} to a room.")
 }
 

@@ -105,7 +105,11 @@ fn somebody_we_know_is_met_and_their_own_chat_opens() {
     };
     w.notes_of("matrix", met("!other:example.org", Room::Direct, "@mallory:example.org"));
     w.notes_of("matrix", met("!group:example.org", Room::Group, INES));
+    w.notes_of("matrix", met("!group:example.org", Room::Group, INES));
     assert_eq!(w.state.chats.len(), 1, "not for a stranger, and no group without a code");
+    assert!(w.shows("!other:example.org").is_empty());
+    let [told] = &w.shows("!group:example.org")[..] else { panic!("once: {:?}", w.shown) };
+    assert!(told.contains("run vigie pair at the desk and send !pair"), "{told}");
     w.notes_of("matrix", met(ROOM, Room::Direct, INES));
     w.notes_of("matrix", met(ROOM, Room::Direct, INES));
     w.wait(TimeDelta::seconds(20));

@@ -111,6 +111,64 @@ fn words_without_an_address_are_kept_and_asked_about() {
 }
 
 #[test]
+fn what_is_kept_is_named_by_its_first_words() {
+    let mut w = World::with(&["PD-285"]);
+    for (text, words) in [
+        (
+            "buy milk. And bread",
+            "It names no session. “buy milk. And bread” is kept. Where should it go?",
+        ),
+        ("\n  first line\nsecond", "“first line” is kept"),
+        ("a\u{202E}b", "“a⟦U+202E⟧b” is kept"),
+        (
+            "the night train of Friday stops in Brest as well, so its table needs a column",
+            "“the night train of Friday stops in Brest as well, so its tab…” is kept",
+        ),
+    ] {
+        w.writes(text);
+        assert!(w.last().text().contains(words), "{}", w.last().text());
+    }
+    w.writes(&"👨‍👩‍👧".repeat(61));
+    assert!(w.last().text().contains(&format!("{}…”", "👨‍👩‍👧".repeat(60))), "{}", w.last().text());
+    w.sends_file("", "plan.txt");
+    assert!(w.last().text().contains("“plan.txt” is kept"), "{}", w.last().text());
+}
+
+#[test]
+fn a_name_that_is_nearly_one_is_asked_about_and_other_brackets_are_words() {
+    let mut w = World::with(&["demo", "PD-285"]);
+    w.writes("[PD-285]");
+    let message = w.writes("[demo1] read the guide");
+    assert!(matches!(w.mark(&message), Mark::Kept { why } if why == "There is no session demo1"));
+    let labels: Vec<_> = w.last().buttons().iter().map(|b| b.label.as_str()).collect();
+    assert_eq!(labels, ["demo", "Start demo1 in quay", "Drop it"]);
+    w.taps("demo");
+    assert_eq!(w.handed("demo"), ["read the guide"]);
+    for text in ["[demo1](https://example.org) is down", "[draft] the letter", "[x] done"] {
+        w.writes(text);
+        w.takes("PD-285");
+        w.finishes("PD-285", "ok");
+    }
+    assert_eq!(w.handed("PD-285").len(), 3);
+}
+
+#[test]
+fn an_unknown_command_is_no_prompt() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285]");
+    let message = w.writes("/frobnicate");
+    assert!(matches!(w.mark(&message), Mark::Kept { .. }));
+    assert_eq!(
+        w.last().text(),
+        "There is no command /frobnicate, and nothing was done. “/frobnicate” is kept. /help lists \
+         the commands; //frobnicate is one of the agent's own."
+    );
+    assert!(w.handed("PD-285").is_empty());
+    w.taps("PD-285");
+    assert_eq!(w.handed("PD-285"), ["/frobnicate"]);
+}
+
+#[test]
 fn focus_takes_what_has_no_address_until_it_ends() {
     let mut w = World::with(&["PD-285"]);
     w.writes("[PD-285]");
@@ -304,7 +362,7 @@ fn a_longer_key_and_a_look_alike_are_never_taken_for_a_session() {
     for (text, words) in [
         ("[PD-2855] another one", "no session PD-2855"),
         ("[PD-28] another one", "no session PD-28"),
-        ("[\u{420}D-285] with a Cyrillic letter", "Your text is kept"),
+        ("[\u{420}D-285] with a Cyrillic letter", "so it was sent to nobody. “"),
     ] {
         let message = w.writes(text);
         assert!(matches!(w.mark(&message), Mark::Kept { .. }), "{text}");

@@ -230,7 +230,8 @@ fn a_deleted_topic_is_made_again_and_the_answer_arrives_there() {
 #[test]
 fn where_no_topic_can_be_made_it_is_said_once_and_every_message_names_its_session() {
     let mut w = forum();
-    w.failures.push_back(SayError::NoThreads { reason: "the bot is no administrator".into() });
+    w.failures
+        .push_back(SayError::NoThreads { reason: Some("the bot is no administrator".into()) });
     w.start("PD-285");
     w.start("PD-286");
     w.doing("PD-285", crate::agent::Doing::Working);
@@ -242,6 +243,23 @@ fn where_no_topic_can_be_made_it_is_said_once_and_every_message_names_its_sessio
     assert_eq!((shown.place.thread.clone(), shown.post.from.is_some()), (None, true));
     w.notes(Noted::Open { chat: ChatId::new("-100"), room: Room::Forum });
     assert_eq!(w.state.threads.len(), 2, "topics come once the right is given");
+}
+
+#[test]
+fn where_no_topics_are_wanted_nobody_is_told_and_every_message_names_its_session() {
+    let mut w = forum();
+    w.failures.push_back(SayError::NoThreads { reason: None });
+    w.start("PD-285");
+    w.doing("PD-285", crate::agent::Doing::Working);
+    w.finishes("PD-285", "Done here.");
+    assert!(!w.said("No topic can be made"), "{:?}", w.shows("-100"));
+    let shown = w.shown.iter().find(|s| s.text() == "Done here.").unwrap();
+    assert_eq!((shown.place.thread.clone(), shown.post.from.is_some()), (None, true));
+    let crate::command::Reply::Status(status) = w.ask(crate::command::Command::Status).unwrap()
+    else {
+        panic!("no status")
+    };
+    assert!(status.bridges.iter().all(|bridge| bridge.trouble.is_none()));
 }
 
 #[test]
@@ -438,7 +456,8 @@ fn while_something_is_in_doubt_nothing_else_goes_into_its_chat() {
 #[test]
 fn a_group_without_the_right_stays_without_topics_whatever_its_messages_say() {
     let mut w = forum();
-    w.failures.push_back(SayError::NoThreads { reason: "the bot is no administrator".into() });
+    w.failures
+        .push_back(SayError::NoThreads { reason: Some("the bot is no administrator".into()) });
     w.start("PD-285");
     for _ in 0..3 {
         w.telegram("1001", "-100", None, "/status");
