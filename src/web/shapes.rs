@@ -28,7 +28,7 @@ pub use matrix::{
 };
 pub use runs::{
     BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,
-    RetryRun, RunShape, StepShape, WorkflowShape,
+    RetryRun, RunShape, SaveText, Saved, StepShape, WorkflowShape,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct ErrorShape {
     pub hint: Option<String>,
     /// Stable, for programs.
     pub code: String,
+    /// One sentence for each value that is wrong, where several can be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mistakes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -60,8 +60,10 @@ impl Frame<'_> {
                     link rel="icon" id="favicon" href=(self.favicon()) type="image/svg+xml";
                     link rel="stylesheet" href="/assets/look.css";
                     link rel="stylesheet" href="/assets/desk.css";
+                    link rel="stylesheet" href="/assets/runs.css";
                     script src="/assets/idiomorph.js" defer {}
                     script src="/assets/desk.js" defer {}
+                    script src="/assets/runs.js" defer {}
                 }
                 body data-seq=(self.seq) {
                     a.skip href="#main" { "Skip to content" }

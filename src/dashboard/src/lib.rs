@@ -10,13 +10,18 @@ pub mod board;
 pub mod files;
 pub mod frame;
 pub mod gate;
+pub mod graph;
 pub mod pieces;
 pub mod rich;
+pub mod run;
+pub mod runs;
 pub mod session;
+pub mod steps;
 pub mod system;
 pub mod term;
 pub mod waiting;
 pub mod words;
+pub mod workflow;
 
 pub use frame::{Frame, Me, Page, Tab};
 pub use maud::Markup;

@@ -22,6 +22,12 @@ pub fn age(from: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// "just now", "4 min ago".
+pub fn since(from: Timestamp, now: Timestamp) -> String {
+    let age = age(from, now);
+    if age == "just now" { age } else { format!("{age} ago") }
+}
+
 /// A moment, which the page's script puts into the reader's own time zone: "09:02".
 pub fn clock(at: Timestamp) -> Markup {
     moment(at, "clock", "%H:%M")
@@ -56,7 +62,7 @@ pub fn money(micro_usd: u64) -> String {
 pub fn tokens(count: u64) -> String {
     let tenths = |unit: u64| {
         let tenths = count.saturating_mul(10) / unit;
-        if tenths < 100 && tenths % 10 > 0 {
+        if tenths < 100 && !tenths.is_multiple_of(10) {
             format!("{}.{}", tenths / 10, tenths % 10)
         } else {
             (tenths / 10).to_string()

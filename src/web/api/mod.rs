@@ -8,12 +8,13 @@ pub(super) mod runs;
 mod sessions;
 mod tokens;
 mod waiting;
+pub(super) mod workflows;
 
 use axum::{
     Json, Router,
     body::Bytes,
     extract::{Extension, State},
-    routing::{get, post},
+    routing::{get, post, put},
 };
 use serde::de::DeserializeOwned;
 use vigie_core::{
@@ -59,7 +60,8 @@ pub(super) fn router() -> Router<App> {
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{name}", axum::routing::delete(tokens::revoke))
         .route("/workflows", get(runs::workflows))
-        .route("/workflows/check", post(runs::check))
+        .route("/workflows/check", post(runs::check).put(workflows::save))
+        .route("/workflows/{*name}", put(workflows::save))
         .route("/runs", get(runs::list).post(runs::start))
         .route("/runs/{name}", get(runs::show))
         .route("/runs/{name}/cancel", post(runs::cancel))

@@ -5,9 +5,13 @@ mod audit;
 mod board;
 mod live;
 mod session;
+mod log;
+mod run;
+mod runs;
 pub(in crate::web) mod system;
 mod terminal;
 mod waiting;
+mod workflow;
 
 use axum::{
     Router,
@@ -46,6 +50,10 @@ pub(super) fn router() -> Router<App> {
         .route("/sessions/{name}/terminal", get(terminal::follow))
         .route("/sessions/{name}/terminal/before", get(terminal::before))
         .route("/sessions/{name}/recording", get(terminal::recording))
+        .route("/runs", get(runs::show))
+        .route("/runs/{name}", get(run::show))
+        .route("/runs/{name}/log", get(log::follow))
+        .route("/workflows/{*name}", get(workflow::show))
         .route("/system", get(system::show))
 }
 
@@ -103,7 +111,7 @@ impl Seen {
 
     /// "Telegram listened 8 s ago · 1 message undelivered".
     fn health(&self) -> Vec<String> {
-        let bridge = |bridge: &vigie_core::command::BridgeView| {
+        let bridge = |bridge: &vigie_core::command::BridgeView| -> Option<String> {
             let name = &bridge.name;
             match (&bridge.trouble, bridge.heard) {
                 (Some(_), _) => format!("{name} has trouble"),
@@ -113,10 +121,11 @@ impl Seen {
                 (None, Some(heard)) => {
                     format!("{name} listened {} ago", vigie_dashboard::words::age(heard, self.now))
                 }
-                (None, None) => format!("{name} is there"),
+                (None, None) => return None,
             }
+            .into()
         };
-        let mut parts: Vec<_> = self.status.bridges.iter().map(bridge).collect();
+        let mut parts: Vec<_> = self.status.bridges.iter().filter_map(bridge).collect();
         let failed = self.status.failed_deliveries.len();
         if failed > 0 {
             parts.push(format!("{} undelivered", many(failed, "message", "messages")));
