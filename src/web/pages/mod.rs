@@ -4,10 +4,10 @@
 mod audit;
 mod board;
 mod live;
-mod session;
 mod log;
 mod run;
 mod runs;
+mod session;
 pub(in crate::web) mod system;
 mod terminal;
 mod waiting;
