@@ -3,6 +3,7 @@
 mod doctor;
 #[cfg(feature = "matrix")]
 mod matrix;
+mod sight;
 
 use chrono::TimeDelta;
 use std::{
@@ -387,7 +388,7 @@ fn outside(joined: Joined) -> Outside {
     let Joined { hub, store, ground, tasks, workflows, phone, invites, matrix, doctor } = joined;
     let programs = programs(hub, store, ground.clone(), tasks);
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
-    let (events, mail) = (store.clone(), store.clone());
+    let (events, history, mail) = (store.clone(), store.clone(), store.clone());
     let protections = protections(&ground.lacking);
     let projects = ground.config.projects.iter().map(|project| project.name.to_string()).collect();
     let agents = ground.config.agents.iter().map(|agent| agent.name.to_string()).collect();
@@ -398,6 +399,13 @@ fn outside(joined: Joined) -> Outside {
             let store = events.clone();
             Box::pin(async move { read_events(&store, after, most).await }) as Boxed<_>
         }),
+        history: Arc::new(move |before, most, prefixes| {
+            let store = history.clone();
+            Box::pin(async move {
+                let rows = store.history(before, most, prefixes).await.map_err(unread)?;
+                Ok(rows.into_iter().map(event).collect())
+            }) as Boxed<_>
+        }),
         mail: Arc::new(move |query| {
             let store = mail.clone();
             Box::pin(async move { store.mailbox(query).await.map_err(unread) }) as Boxed<_>
@@ -405,6 +413,7 @@ fn outside(joined: Joined) -> Outside {
         workflows,
         secret: secrets(&ground),
         output: outputs(ground.data.clone()),
+        sight: Arc::new(sight::Seeing(ground.clone())),
         folder: Arc::new(move |session| ground.folder(session.id, session.run)),
         screen: Arc::new(|folder| {
             Box::pin(async move {

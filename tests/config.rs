@@ -433,15 +433,20 @@ recovery_key = "none of this"
       |                    ^^^^^^^
       Possible: refuse, accept.
 
-    config.toml:18:19: 0 is not possible here
+    config.toml:18:13: `yes` is not possible here
+      | reactions = "yes"
+      |             ^^^^^
+      Possible: answer, deny, ignore.
+
+    config.toml:19:19: 0 is not possible here
       | events_a_minute = 0
       |                   ^
       A whole number from 1 to 6000: what the homeserver lets this account send.
 
-    config.toml:19:1: [matrix] has no key `recovery_key`
+    config.toml:20:1: [matrix] has no key `recovery_key`
       | recovery_key = "none of this"
       | ^^^^^^^^^^^^
-      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, new_identities, events_a_minute, polls, quick_reactions, long_answers.
+      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, reactions, new_identities, events_a_minute, polls, quick_reactions, long_answers.
     "#);
 }
 

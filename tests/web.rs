@@ -1,6 +1,7 @@
 //! The guard, the login and the API, over real loopback and the real socket.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+use async_trait::async_trait;
 use axum::{
     Extension, Router, body::Bytes, extract::Request as Asked, http::Extensions, routing::get,
 };
@@ -17,7 +18,7 @@ use vigie::{
     hub::{Hub, Mail},
     tasks::{Finish, Tasks},
     web::{
-        self, Caller, Outside, Parts, Peer, PhoneMount,
+        self, Caller, Fetched, Outside, Parts, Peer, PhoneMount, Printed, Reel, Sight,
         client::{Client, ClientError},
         shapes::{
             Done, Event, LinkShape, LoginShape, MadeToken, MailShape, NewLink, NewPairing,
@@ -33,7 +34,12 @@ use vigie_core::{
     command::{BridgeView, Command, People, Refusal, Reply, Status},
     id::{BridgeName, ChatId, HumanId, MailId, PairingCode, TokenId},
     mail::{Mail as Letter, MailState, Recipient, Sender},
+    session::Session,
     state::{ChatRow, ChatState},
+};
+use vigie_dashboard::{
+    session::{Changes, Recorded, Talk},
+    term::Screen,
 };
 
 /// A web part with a hub that answers what a test needs.
@@ -83,12 +89,14 @@ impl Home {
             hub: hub(&tasks),
             newest: seen,
             events: Arc::new(|after, most| Box::pin(async move { Ok(events(after, most)) })),
+            history: Arc::new(|_, _, _| Box::pin(async { Ok(vec![]) })),
             mail: Arc::new(|query| Box::pin(async move { Ok(vec![letter(&query)]) })),
             workflows: Workflows::fixed(workflows::build([])),
             secret: Arc::new(|_, _| Box::pin(async { Err("nobody knows it".into()) })),
             output: Arc::new(|_, _, _, _, _, _| Box::pin(async { Ok(None) })),
             folder: Arc::new(|_| "/nowhere".into()),
             screen: Arc::new(|_| Box::pin(async { Err("nobody draws it".into()) })),
+            sight: Arc::new(Blind),
             invite: Arc::new(|bridge| {
                 let link = format!("https://{bridge}.example.org/quay_bot");
                 Box::pin(async move { Some(link) })
@@ -293,6 +301,56 @@ fn assets() -> Router {
     Router::new().route("/{name}", get(async |request: Asked| request.uri().path().to_owned()))
 }
 
+/// Nothing is to be seen of any session.
+struct Blind;
+
+fn unseen<T>() -> Result<T, String> {
+    Err("nobody sees it".into())
+}
+
+#[async_trait]
+impl Sight for Blind {
+    async fn screen(&self, _: &Session) -> Result<(Screen, u64), String> {
+        unseen()
+    }
+
+    async fn printed(&self, _: &Session, _: u64) -> Result<Box<dyn Printed>, String> {
+        unseen()
+    }
+
+    async fn keys(&self, _: &Session, _: Vec<u8>) -> Result<(), String> {
+        unseen()
+    }
+
+    async fn last_screen(&self, _: &Session) -> Result<Screen, String> {
+        unseen()
+    }
+
+    async fn above(&self, _: &Session) -> Result<Screen, String> {
+        unseen()
+    }
+
+    async fn recorded(&self, _: &Session) -> Result<Recorded, String> {
+        unseen()
+    }
+
+    async fn frames(&self, _: &Session, _: Duration) -> Result<Reel, String> {
+        unseen()
+    }
+
+    async fn talk(&self, _: &Session, _: Option<usize>) -> Result<Talk, String> {
+        unseen()
+    }
+
+    async fn changes(&self, _: &Session) -> Result<Changes, String> {
+        unseen()
+    }
+
+    async fn file(&self, _: &Session, _: String) -> Result<Fetched, String> {
+        unseen()
+    }
+}
+
 fn phone() -> PhoneMount {
     let page = async |Extension(Name(name)): Extension<Name>| format!("the phone of {name}");
     PhoneMount {
@@ -473,8 +531,11 @@ async fn a_role_bounds_what_a_login_may_do() {
     let host = home.at.to_string();
     let answer = home.ask(ask(home.get("/api/v1/status"))).await;
     assert_eq!(answer.status(), StatusCode::OK);
-    let stop = Request::post("/api/v1/sessions/PD-285/stop").header(header::HOST, &host);
-    assert_eq!(home.ask(ask(stop)).await.status(), StatusCode::FORBIDDEN);
+    for deed in ["stop", "keys"] {
+        let path = format!("/api/v1/sessions/PD-285/{deed}");
+        let post = Request::post(path).header(header::HOST, &host);
+        assert_eq!(home.ask(ask(post)).await.status(), StatusCode::FORBIDDEN, "{deed}");
+    }
     let answer = home.ask(ask(home.get("/phone"))).await;
     assert_eq!(answer.status(), StatusCode::FORBIDDEN, "`phone = false`");
 }

@@ -13,6 +13,7 @@ use crate::{
         AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode, ProjectName,
         PromptId, SessionId, SessionName,
     },
+    prompt::Prompt,
     run::{RunListing, RunView, StartRun, WorkflowView},
     session::Session,
     state::{ChatRow, Role},
@@ -104,6 +105,10 @@ pub enum Command {
     Cards {
         decided: usize,
     },
+    /// The words that wait for a session, in the order in which they go in.
+    Prompts {
+        session: SessionId,
+    },
     Status,
 }
 
@@ -151,6 +156,7 @@ pub enum Reply {
     Waiting(Vec<Gate>),
     /// What waits, oldest first, then what was decided, newest first.
     Cards(Vec<CardView>),
+    Prompts(Vec<Prompt>),
     Status(Status),
 }
 

@@ -158,6 +158,20 @@ impl Store {
         self.read(move |db| read::events(db, after, most)).await
     }
 
+    /// At most so many lines of the journal before that number, newest first, whose kinds begin with one
+    /// of `prefixes`; with none, of every kind.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn history(
+        &self,
+        before: u64,
+        most: usize,
+        prefixes: &'static [&'static str],
+    ) -> Result<Vec<JournalRow>, StoreError> {
+        self.read(move |db| read::history(db, before, most, prefixes)).await
+    }
+
     /// The number of the newest journal line that is on disk.
     pub fn newest(&self) -> watch::Receiver<u64> {
         self.newest.clone()

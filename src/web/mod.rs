@@ -16,6 +16,7 @@ mod pages;
 mod people;
 mod serve;
 pub mod shapes;
+mod sight;
 mod socket;
 mod token;
 
@@ -25,4 +26,5 @@ pub use outside::{
 };
 pub use people::Caller;
 pub use serve::{Parts, StartError, Started, start};
+pub use sight::{Fetched, Printed, Reel, Sight};
 pub use socket::{PathTooLong, Peer, SOCKET_NAME};

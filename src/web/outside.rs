@@ -16,7 +16,7 @@ use vigie_dashboard::system::Finding;
 use vigie_workflow::value::{SecretName, StepPath};
 
 use super::{
-    Caller, Peer,
+    Caller, Peer, Sight,
     shapes::{Event, MatrixShape, ProtectionShape, VerificationShape},
 };
 use crate::{config::PublicUrl, hub::Hub, workflows::Workflows};
@@ -26,6 +26,12 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Reads at most so many events after a sequence number.
 type ReadEvents = Arc<dyn Fn(u64, usize) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync>;
+
+/// Reads at most so many events before a sequence number, newest first, whose kinds begin with one of
+/// these words; with none, of every kind.
+type ReadHistory = Arc<
+    dyn Fn(u64, usize, &'static [&'static str]) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync,
+>;
 
 /// Looks through what sessions wrote each other, newest first.
 type ReadMail = Arc<dyn Fn(MailQuery) -> Boxed<Result<Vec<Mail>, Refusal>> + Send + Sync>;
@@ -77,6 +83,7 @@ pub struct Outside {
     /// The newest event's sequence number.
     pub newest: watch::Receiver<u64>,
     pub events: ReadEvents,
+    pub history: ReadHistory,
     pub mail: ReadMail,
     pub workflows: Workflows,
     pub secret: ReadSecret,
@@ -84,6 +91,8 @@ pub struct Outside {
     /// The folder of the session's present run: its holder's socket and recording are in there.
     pub folder: Arc<dyn Fn(&Session) -> PathBuf + Send + Sync>,
     pub screen: ReadScreen,
+    /// What the page of a session shows of it.
+    pub sight: Arc<dyn Sight>,
     /// The link under which people find us on a chat service, when that has one and says it.
     pub invite: AskInvite,
     /// Whose a process of this user is: the person's, or an agent's.

@@ -391,6 +391,17 @@ pub struct SendText {
     pub form: FormShape,
 }
 
+/// What is typed into a session's terminal: the text, then the keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TypeKeys {
+    #[serde(default)]
+    pub text: String,
+    /// `esc`, `enter`, `ctrl-c` and so on.
+    #[serde(default)]
+    pub keys: Vec<String>,
+}
+
 /// `text` unless it is one of the agent's own slash commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -3,12 +3,12 @@ use matrix_sdk::Client;
 use std::{
     num::NonZeroUsize,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
+    sync::{Arc, atomic::AtomicU32},
     time::Duration,
 };
 use tokio::sync::RwLock;
 use tokio_util::sync::CancellationToken;
-use vigie_bridge_kit::database::OpenError;
+use vigie_bridge_kit::{clock::Clock, database::OpenError, pulse::Pulse};
 use vigie_core::{
     Timestamp,
     bridge::{
@@ -47,9 +47,6 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(20);
 
 /// As above: the state of a session is shown by an edit, or by a state event.
 const THREAD_AFTER: Duration = Duration::from_secs(20);
-
-/// Where the time comes from.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Where sessions stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,7 +138,7 @@ pub struct MatrixBridge {
     pub(crate) verifying: Verifying,
     pub(crate) saying: say::Saying,
     pub(crate) readers: Readers,
-    health: Mutex<Health>,
+    pulse: Pulse,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
     /// How many syncs in a row were cut off while matrix-sdk may have been reading them.
@@ -180,7 +177,7 @@ impl MatrixBridge {
             saying_now: RwLock::default(),
             saying: say::Saying::default(),
             readers: Readers::default(),
-            health: Mutex::default(),
+            pulse: Pulse::default(),
             hearing: tokio::sync::Mutex::default(),
             cut_off: AtomicU32::default(),
             _held: held,
@@ -229,14 +226,12 @@ impl MatrixBridge {
 
     /// A sync came back: the homeserver told everything up to now.
     pub(crate) fn heard_all(&self) {
-        let heard = Some(self.now());
-        *self.health.lock().unwrap_or_else(PoisonError::into_inner) =
-            Health { heard, trouble: None };
+        self.pulse.heard_all(self.now());
     }
 
     /// Why syncs do not come back, and what to do about it.
     pub(crate) fn in_trouble(&self, trouble: String) {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(trouble);
+        self.pulse.in_trouble(trouble);
     }
 }
 
@@ -270,7 +265,7 @@ impl Bridge for MatrixBridge {
     }
 
     fn health(&self) -> Health {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.pulse.health()
     }
 
     async fn say(&self, place: &Place, say: &Say, key: DeliveryId) -> Result<Said, SayError> {

@@ -80,6 +80,7 @@ impl Work<'_> {
             | Command::Sessions
             | Command::Waiting
             | Command::Cards { .. }
+            | Command::Prompts { .. }
             | Command::Status
             | Command::People => Ok(self.state.read(&what, self.now).expect("these are only read")),
         }
@@ -295,6 +296,7 @@ impl State {
             Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
             Command::Cards { decided } => Some(Reply::Cards(self.cards(*decided))),
+            Command::Prompts { session } => Some(Reply::Prompts(self.line(*session))),
             Command::Status => Some(Reply::Status(Status {
                 sessions: self.views(),
                 waiting: self.waiting(),
@@ -332,6 +334,13 @@ impl State {
         let mut open: Vec<_> = self.open_gates().cloned().collect();
         open.sort_by_key(|gate| (gate.opened, gate.id));
         open
+    }
+
+    /// What waits for a session, first what goes in first.
+    fn line(&self, session: SessionId) -> Vec<Prompt> {
+        let mut line: Vec<_> = self.line_of(session).cloned().collect();
+        line.sort_by_key(|prompt| prompt.number);
+        line
     }
 
     fn views(&self) -> Vec<SessionView> {

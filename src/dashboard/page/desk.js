@@ -6,11 +6,12 @@ const main = document.getElementById("main");
 const byId = (id) => document.getElementById(id);
 
 // Times, in the reader's own zone.
+const CLOCK = { hour: "2-digit", minute: "2-digit", hourCycle: "h23" };
 const today = () => new Date().toDateString();
 const localise = (root) => {
   for (const node of root.querySelectorAll("time[data-as]")) {
     const at = new Date(node.dateTime);
-    const clock = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+    const clock = at.toLocaleTimeString([], CLOCK);
     const text = node.dataset.as === "clock" || at.toDateString() === today()
       ? clock
       : `${at.toLocaleDateString([], { day: "numeric", month: "short" })}, ${clock}`;
@@ -43,7 +44,7 @@ const morph = (html) => {
 const DELAYS = [1, 2, 4, 5]; // s; the last one holds on
 const SILENT = 45_000; // two heartbeats and more
 const line = { stream: null, heard: null, tries: 0, retry: null, late: null };
-const clockOf = (time) => new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+const clockOf = (time) => new Date(time).toLocaleTimeString([], CLOCK);
 const tell = (look, short, long) => {
   const mark = byId("conn"), bar = byId("conn-bar");
   mark.className = `conn ${look}`.trim();

@@ -84,7 +84,7 @@ impl Filter {
     }
 }
 
-/// What can be chosen for a new session; the first of each is taken unless another is.
+/// What can be chosen for a new session.
 pub struct NewSession<'a> {
     pub projects: &'a [String],
     pub agents: &'a [String],
@@ -252,10 +252,10 @@ fn line(row: &Row, now: Timestamp) -> Markup {
 }
 
 fn new_session(form: &NewSession) -> Markup {
-    let choice = |id: &str, label: &str, all: &[String]| {
+    let choice = |id: &str, label: &str, all: &[String], usual: Option<&str>| {
         html! {
             label.field for=(id) { (label)
-                select.input id=(id) name=(id) { @for name in all { option value=(name) { (said(name)) } } }
+                select.input id=(id) name=(id) { @if let Some(usual) = usual { option value="" { (usual) } } @for name in all { option value=(name) { (said(name)) } } }
             }
         }
     };
@@ -269,8 +269,8 @@ fn new_session(form: &NewSession) -> Markup {
                 label.field for="title" { "What it is about"
                     input.input id="title" name="title" maxlength="200" autocomplete="off";
                 }
-                (choice("project", "Project", form.projects))
-                (choice("agent", "Agent", form.agents))
+                (choice("project", "Project", form.projects, None))
+                (choice("agent", "Agent", form.agents, Some("as the project has it")))
                 label.field.wide for="prompt" { "First words to it"
                     textarea.input id="prompt" name="prompt" rows="4" maxlength="64000" {}
                 }

@@ -3,9 +3,11 @@
 use vigie_look::{CSS, File, JAVASCRIPT};
 
 /// Served at `/assets`.
-pub const FILES: [File; 5] = [
+pub const FILES: [File; 7] = [
     File { name: "desk.css", mime: CSS, text: include_str!("../page/desk.css") },
     File { name: "desk.js", mime: JAVASCRIPT, text: include_str!("../page/desk.js") },
+    File { name: "palette.css", mime: CSS, text: include_str!("../page/palette.css") },
+    File { name: "term.js", mime: JAVASCRIPT, text: include_str!("../page/term.js") },
     File { name: "runs.css", mime: CSS, text: include_str!("../page/runs.css") },
     File { name: "runs.js", mime: JAVASCRIPT, text: include_str!("../page/runs.js") },
     // Version 0.8.0, under the licence 0BSD: makes what is shown into what should be shown, and keeps

@@ -9,7 +9,7 @@ use vigie_core::{
 use crate::{
     pieces::small_icon,
     rich,
-    words::{age, clock, said},
+    words::{clock, day_and_clock, said, since},
 };
 
 /// A card and who asks.
@@ -98,8 +98,8 @@ fn facts(card: &Card, now: Timestamp) -> Markup {
         dl.facts {
             @for fact in &card.facts { dt { (said(&fact.label)) } dd { (said(&fact.value)) } }
             @if open {
-                dt { "Waits" } dd { (age(card.opened, now)) }
-                dt { "Until" } dd { (clock(card.until)) ", " (card.lapse.words()) }
+                dt { "Asked" } dd { (since(card.opened, now)) }
+                dt { "Until" } dd { (day_and_clock(card.until)) ", " (card.lapse.words()) }
             }
         }
     }
@@ -171,8 +171,9 @@ fn key(action: &Action) -> Option<&'static str> {
 }
 
 fn tap(card: &Card, button: &Button, look: &str) -> Markup {
+    let beside = matches!(button.action, Action::Allow { .. } | Action::Deny { .. });
     html! {
-        button type="button" class=(look) data-tap=(button.action) data-code=(card.code) data-key=[key(&button.action)] {
+        button.all[!beside] type="button" class=(look) data-tap=(button.action) data-code=(card.code) data-key=[key(&button.action)] {
             (said(&button.label))
         }
     }

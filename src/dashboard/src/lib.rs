@@ -5,6 +5,7 @@
 //! Whatever comes from agents, repositories and the network is text: [`maud`] escapes it, and
 //! [`said`](words::said) makes characters visible that would not be seen.
 
+pub mod audit;
 pub mod board;
 pub mod files;
 pub mod frame;
@@ -14,8 +15,10 @@ pub mod pieces;
 pub mod rich;
 pub mod run;
 pub mod runs;
+pub mod session;
 pub mod steps;
 pub mod system;
+pub mod term;
 pub mod waiting;
 pub mod words;
 pub mod workflow;

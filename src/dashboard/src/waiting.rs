@@ -42,7 +42,9 @@ pub fn page(waiting: &Waiting) -> Page {
             section.band aria-labelledby="done" {
                 h2 id="done" { "Decided lately" }
                 @if decided.is_empty() { p.dim.small { "Nothing yet." } }
-                ol.list.panel id="decided" { @for asked in decided { (line(asked)) } }
+                @if !decided.is_empty() {
+                    ol.list.panel id="decided" { @for asked in decided { (line(asked)) } }
+                }
                 p.foot.small.dim { "All of it, with what no person decided: " a href="/audit" { "Audit" } }
             }
         }

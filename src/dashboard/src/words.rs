@@ -22,6 +22,12 @@ pub fn age(from: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// "just now", "4 min ago".
+pub fn since(from: Timestamp, now: Timestamp) -> String {
+    let age = age(from, now);
+    if age == "just now" { age } else { format!("{age} ago") }
+}
+
 /// A moment, which the page's script puts into the reader's own time zone: "09:02".
 pub fn clock(at: Timestamp) -> Markup {
     moment(at, "clock", "%H:%M")

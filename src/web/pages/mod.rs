@@ -1,12 +1,15 @@
 //! The pages at the desk: each is read from what there is, drawn by `vigie-dashboard`, and told again
 //! while somebody looks.
 
+mod audit;
 mod board;
 mod live;
 mod log;
 mod run;
 mod runs;
+mod session;
 pub(in crate::web) mod system;
+mod terminal;
 mod waiting;
 mod workflow;
 
@@ -39,7 +42,14 @@ use crate::config::{OnOff, Role};
 pub(super) fn router() -> Router<App> {
     Router::new()
         .route("/board", get(board::show))
+        .route("/audit", get(audit::show))
+        .route("/audit.csv", get(audit::csv))
         .route("/waiting", get(waiting::show))
+        .route("/sessions/{name}", get(session::show))
+        .route("/sessions/{name}/file", get(session::file))
+        .route("/sessions/{name}/terminal", get(terminal::follow))
+        .route("/sessions/{name}/terminal/before", get(terminal::before))
+        .route("/sessions/{name}/recording", get(terminal::recording))
         .route("/runs", get(runs::show))
         .route("/runs/{name}", get(run::show))
         .route("/runs/{name}/log", get(log::follow))
@@ -101,7 +111,7 @@ impl Seen {
 
     /// "Telegram listened 8 s ago · 1 message undelivered".
     fn health(&self) -> Vec<String> {
-        let bridge = |bridge: &vigie_core::command::BridgeView| {
+        let bridge = |bridge: &vigie_core::command::BridgeView| -> Option<String> {
             let name = &bridge.name;
             match (&bridge.trouble, bridge.heard) {
                 (Some(_), _) => format!("{name} has trouble"),
@@ -111,10 +121,11 @@ impl Seen {
                 (None, Some(heard)) => {
                     format!("{name} listened {} ago", vigie_dashboard::words::age(heard, self.now))
                 }
-                (None, None) => format!("{name} is there"),
+                (None, None) => return None,
             }
+            .into()
         };
-        let mut parts: Vec<_> = self.status.bridges.iter().map(bridge).collect();
+        let mut parts: Vec<_> = self.status.bridges.iter().filter_map(bridge).collect();
         let failed = self.status.failed_deliveries.len();
         if failed > 0 {
             parts.push(format!("{} undelivered", many(failed, "message", "messages")));

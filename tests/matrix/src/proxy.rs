@@ -9,7 +9,7 @@ use std::{
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, body::Bytes, header, service::service_fn};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{Notify, watch},
@@ -24,6 +24,8 @@ pub struct Answer<'a> {
     pub method: &'a str,
     /// With its query.
     pub path: &'a str,
+    /// Of HTTP.
+    pub status: &'a mut u16,
     /// What stands in it, where it is JSON.
     pub body: &'a mut Value,
 }
@@ -37,6 +39,8 @@ pub enum Passage {
     Never,
     /// As [`Self::Never`], and the server is not even asked: it does not know of it.
     Unasked,
+    /// The server is not asked, and refuses it with that status and error code.
+    Refused(u16, &'static str),
 }
 
 type Before = dyn Fn(&str, &str) -> Passage + Send + Sync;
@@ -140,25 +144,34 @@ async fn passed(
     inner: Arc<Inner>,
     request: Request<hyper::body::Incoming>,
 ) -> Result<Response<Full<Bytes>>, Failure> {
-    let ways = inner.ways.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let ways = || inner.ways.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let (method, path) = (request.method().to_string(), request.uri().to_string());
-    let passage = (ways.before)(&method, &path);
+    let passage = (ways().before)(&method, &path);
     if passage == Passage::Unasked {
         return kept_back(&inner).await;
+    }
+    if let Passage::Refused(status, code) = passage {
+        let said = json!({ "errcode": code, "error": "as the test wants it" }).to_string();
+        let answer = Response::builder().status(status);
+        let answer = answer.header(header::CONTENT_TYPE, "application/json");
+        return Ok(answer.body(Full::new(Bytes::from(said)))?);
     }
     let (parts, body) = asked(&inner.server, request).await?.into_parts();
     if passage == Passage::Never {
         return kept_back(&inner).await;
     }
+    let mut status = parts.status.as_u16();
     let body = match serde_json::from_slice::<Value>(&body) {
         Ok(mut json) => {
-            (ways.after)(&mut Answer { method: &method, path: &path, body: &mut json });
+            let (status, body) = (&mut status, &mut json);
+            // As it is to be by now: a sync may have been asked long before.
+            (ways().after)(&mut Answer { method: &method, path: &path, status, body });
             Bytes::from(json.to_string())
         }
         Err(_) => body,
     };
     let mut answer = Response::new(Full::new(body));
-    *answer.status_mut() = parts.status;
+    *answer.status_mut() = hyper::StatusCode::from_u16(status)?;
     for name in [header::CONTENT_TYPE, header::RETRY_AFTER] {
         if let Some(value) = parts.headers.get(&name) {
             answer.headers_mut().insert(name, value.clone());

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     NAME, Rule,
+    account::line,
     store::{
         heard::{self, Hindrance, Keep, Trust, Waiting},
         rooms::Kind,
@@ -265,7 +266,7 @@ impl Hearing<'_> {
     /// than never.
     pub(super) async fn unread(self, row: &Waiting, why: &str) {
         warn!(event = row.event, why, "an event is set aside");
-        let (id, reason) = (row.id, why.to_owned());
+        let (id, reason) = (row.id, line(why));
         let number = id.to_string();
         self.handing.noted(&Noted::Unread { number, reason: reason.clone() }).await;
         self.written(move |db| heard::set_aside(db, id, &reason)).await;

@@ -117,7 +117,7 @@ impl<'a> Hearing<'a> {
         self,
         job: impl Fn(&mut rusqlite::Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
     ) -> T {
-        self.on_disk(|| self.bridge.store.run(job.clone())).await
+        self.bridge.store.written(job).await
     }
 
     /// Asks our own disk, as often as it takes.

@@ -55,6 +55,14 @@ impl Store {
     ) -> Result<T, DatabaseError> {
         self.db.sql(job).await
     }
+
+    /// The same, as often as it takes.
+    pub(crate) async fn written<T: Send + 'static>(
+        &self,
+        job: impl Fn(&mut rusqlite::Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
+    ) -> T {
+        self.db.written(job).await
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What was encrypted is taken once: for which event, and of which sessions nothing is taken any more.
 
-use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+use rusqlite::{Connection, TransactionBehavior, params};
 
 /// A session in which nothing was taken for so long is over: apps begin a new one after a week, and
 /// after a hundred messages. Longer than anything heard is looked back at. In milliseconds.
@@ -123,25 +123,27 @@ pub(crate) fn prune(db: &mut Connection, now: i64) -> rusqlite::Result<()> {
 
 fn prune_to(db: &mut Connection, over: i64, most: i64, most_closed: i64) -> rusqlite::Result<()> {
     let tx = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let silent = "select session, max(at) as last, count(*) from used group by session
-        order by last limit 1";
-    loop {
-        let oldest: Option<(String, i64)> =
-            tx.query_row(silent, [], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let rows: i64 = tx.query_row("select count(*) from used", [], |row| row.get(0))?;
-        let Some((session, last)) = oldest.filter(|(_, last)| *last < over || rows > most) else {
+    let mut left: i64 = tx.query_row("select count(*) from used", [], |row| row.get(0))?;
+    for (session, last, rows) in silent_longest(&tx)? {
+        if last >= over && left <= most {
             break;
-        };
-        tx.execute(
-            "insert or replace into closed (session, at) values (?1, ?2)",
-            params![session, last],
-        )?;
+        }
+        let close = "insert or replace into closed (session, at) values (?1, ?2)";
+        tx.execute(close, params![session, last])?;
         tx.execute("delete from used where session = ?1", [session])?;
+        left -= rows;
     }
     let forget = "delete from closed where session in
         (select session from closed order by at desc limit -1 offset ?1)";
     tx.execute(forget, [most_closed])?;
     tx.commit()
+}
+
+/// Sessions, when something of each was last taken, and how much of it is known.
+fn silent_longest(db: &Connection) -> rusqlite::Result<Vec<(String, i64, i64)>> {
+    let ask = "select session, max(at) as last, count(*) from used group by session order by last";
+    let session = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    db.prepare(ask)?.query_map([], session)?.collect()
 }
 
 #[cfg(test)]

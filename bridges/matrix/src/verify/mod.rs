@@ -41,7 +41,7 @@ use vigie_core::{
 };
 
 use self::{flows::Flows, model::Outcome as Ended};
-use crate::{NAME, bridge::Clock, store::Store};
+use crate::{Clock, NAME, store::Store};
 
 /// What somebody asked waits for as long. Source: Matrix specification, "Key verification framework".
 const LAPSE: Duration = Duration::from_mins(10);

@@ -3,6 +3,7 @@
 
 mod crashes;
 mod keys;
+mod lies;
 mod messages;
 mod readers;
 mod rooms;

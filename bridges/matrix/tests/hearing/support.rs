@@ -46,6 +46,7 @@ pub(crate) struct Daemon {
     admitted: Mutex<Vec<String>>,
     /// Something is on its way to every chat.
     flies: AtomicBool,
+    refuses: AtomicBool,
     changed: Notify,
 }
 
@@ -60,6 +61,11 @@ impl Daemon {
 
     pub(crate) fn forget_noted(&self) {
         self.noted.lock().unwrap().clear();
+    }
+
+    /// Takes nothing that is heard, or everything again.
+    pub(crate) fn refuse(&self, refuses: bool) {
+        self.refuses.store(refuses, Ordering::Relaxed);
     }
 
     pub(crate) fn heard(&self) -> Vec<Heard> {
@@ -123,6 +129,9 @@ impl Daemon {
 #[async_trait]
 impl Inbox for Daemon {
     async fn accept(&self, heard: Heard) -> Result<Accepted, NotAccepted> {
+        if self.refuses.load(Ordering::Relaxed) {
+            return Err(NotAccepted { reason: "the test wants it so".into() });
+        }
         let mut all = self.heard.lock().unwrap();
         if !all.iter().any(|known| known.key == heard.key) {
             all.push(heard);
@@ -181,9 +190,18 @@ impl Ground {
 
     /// The wish may name Ada.
     pub(crate) async fn with(server: &'static Homeserver, wish: impl Fn(&str) -> Wish) -> Self {
+        Self::by_way_of(server, &server.url(), wish).await
+    }
+
+    /// The bridge knows the homeserver under that address.
+    pub(crate) async fn by_way_of(
+        server: &'static Homeserver,
+        url: &str,
+        wish: impl Fn(&str) -> Wish,
+    ) -> Self {
         let ada = Phone::login(server, &server.user("ada").await).await;
         let home = tempfile::tempdir().unwrap();
-        let me = account(server, home.path()).await;
+        let me = account(server, url, home.path()).await;
         let wish = wish(ada.user());
         let bridge = bridge(home.path(), &wish);
         let daemon = Daemon::default();
@@ -245,7 +263,7 @@ impl Ground {
 }
 
 /// Logs a new account in, as `vigie init matrix` does; its id.
-async fn account(server: &Homeserver, home: &Path) -> String {
+async fn account(server: &Homeserver, url: &str, home: &Path) -> String {
     let login = server.user("vigie").await;
     let body = json!({
         "type": "m.login.password",
@@ -254,7 +272,7 @@ async fn account(server: &Homeserver, home: &Path) -> String {
     });
     let answer = server.ask(None, "POST", "/_matrix/client/v3/login", Some(&body)).await.unwrap();
     let session = json!({
-        "homeserver": server.url(),
+        "homeserver": url,
         "user": answer["user_id"],
         "device": answer["device_id"],
         "access_token": answer["access_token"],

@@ -35,6 +35,7 @@ impl State {
             | Command::Answer { .. }
             | Command::Tap { .. }
             | Command::Cards { .. }
+            | Command::Prompts { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::AddToken { .. }

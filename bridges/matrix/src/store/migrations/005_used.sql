@@ -12,7 +12,6 @@ create table used (
     primary key (session, digest, room, event)
 ) strict, without rowid;
 create unique index used_number on used (session, number) where number is not null;
-create index used_at on used (at);
 insert into used select session, '', number, room, event, unixepoch() * 1000 from used_before;
 drop table used_before;
 
