@@ -97,7 +97,7 @@ fn the_one_that_is_killed() {
             _ => (Layout::Direct, post(posts::text("killed"))),
         };
         let bridge = open(home.as_ref(), &Wish::new(layout));
-        let (place, key) = (main(&room), key.parse().unwrap());
+        let (place, key): (_, DeliveryId) = (main(&room), key.parse().unwrap());
         tokio::select! {
             ended = bridge.hear(&Ear, CancellationToken::new()) => panic!("hearing ended: {ended:?}"),
             said = surely(&bridge, &place, &what, key) => panic!("it lived to tell: {said:?}"),
@@ -136,7 +136,8 @@ async fn one_that_is_killed_at_any_moment_says_it_once() {
         let sent = desk.count(&place, "m.room.encrypted").await;
         assert_eq!(sent, before + arrived, "round {round}: it died at another moment");
         proxy.be_honest();
-        desk.hearing(desk.surely(&place, &post(posts::text("killed")), key)).await;
+        let words = post(posts::text("killed"));
+        desk.hearing(desk.surely(&place, &words, key)).await;
         let sent = desk.count(&place, "m.room.encrypted").await;
         assert_eq!(sent, before + 1, "round {round}");
     }
