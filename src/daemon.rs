@@ -1,7 +1,9 @@
 //! Builds every part and joins them; the only file that knows all.
 
+mod doctor;
 #[cfg(feature = "matrix")]
 mod matrix;
+mod sight;
 
 use chrono::TimeDelta;
 use std::{
@@ -33,12 +35,12 @@ use crate::{
     rules::rules,
     runner::{self, Runner},
     sessions::{self, Ground, Sessions},
-    store::{JournalRow, Store, StoreError},
+    store::{self, JournalRow, Store, StoreError},
     tasks::{self, Finish, Panicked, Tasks},
     watch,
     web::{
-        self, Boxed, MatrixDesk, OutputPart, Outside, Peer, PhoneMount, ProgramsMount, Started,
-        shapes,
+        self, Boxed, Examine, MatrixDesk, OutputPart, Outside, Peer, PhoneMount, ProgramsMount,
+        Started, shapes,
     },
     workflows::{self, Workflows},
 };
@@ -163,8 +165,18 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     if let Some(phone) = phone.clone() {
         tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
-    let outside = outside(&hub, &store, ground, &tasks, workflows, phone.as_ref(), invites);
-    let outside = Outside { matrix, ..outside };
+    let doctor = doctor::examine(&ground, config_file);
+    let outside = outside(Joined {
+        hub: &hub,
+        store: &store,
+        ground,
+        tasks: &tasks,
+        workflows,
+        phone,
+        invites,
+        matrix,
+        doctor,
+    });
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
     listening.send_replace(Some(started.listening));
@@ -359,25 +371,40 @@ fn matrix_desk(_: &Bridges) -> Option<Arc<dyn MatrixDesk>> {
     None
 }
 
-fn outside(
-    hub: &Hub,
-    store: &Store,
+/// What the web part is given to reach.
+struct Joined<'a> {
+    hub: &'a Hub,
+    store: &'a Store,
     ground: Ground,
-    tasks: &Tasks,
+    tasks: &'a Tasks,
     workflows: Workflows,
-    phone: Option<&Arc<PhoneBridge>>,
+    phone: Option<Arc<PhoneBridge>>,
     invites: Vec<(BridgeName, Invite)>,
-) -> Outside {
+    matrix: Option<Arc<dyn MatrixDesk>>,
+    doctor: Examine,
+}
+
+fn outside(joined: Joined) -> Outside {
+    let Joined { hub, store, ground, tasks, workflows, phone, invites, matrix, doctor } = joined;
     let programs = programs(hub, store, ground.clone(), tasks);
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
-    let (events, mail) = (store.clone(), store.clone());
+    let (events, history, mail) = (store.clone(), store.clone(), store.clone());
     let protections = protections(&ground.lacking);
+    let projects = ground.config.projects.iter().map(|project| project.name.to_string()).collect();
+    let agents = ground.config.agents.iter().map(|agent| agent.name.to_string()).collect();
     Outside {
         hub: hub.clone(),
         newest: store.newest(),
         events: Arc::new(move |after, most| {
             let store = events.clone();
             Box::pin(async move { read_events(&store, after, most).await }) as Boxed<_>
+        }),
+        history: Arc::new(move |before, most, prefixes| {
+            let store = history.clone();
+            Box::pin(async move {
+                let rows = store.history(before, most, prefixes).await.map_err(unread)?;
+                Ok(rows.into_iter().map(event).collect())
+            }) as Boxed<_>
         }),
         mail: Arc::new(move |query| {
             let store = mail.clone();
@@ -386,6 +413,7 @@ fn outside(
         workflows,
         secret: secrets(&ground),
         output: outputs(ground.data.clone()),
+        sight: Arc::new(sight::Seeing(ground.clone())),
         folder: Arc::new(move |session| ground.folder(session.id, session.run)),
         screen: Arc::new(|folder| {
             Box::pin(async move {
@@ -403,11 +431,15 @@ fn outside(
             ancestry::Caller::Unclear => Peer::Agent { folder: None },
         },
         programs: Some(programs),
-        matrix: None,
+        matrix,
         protections,
+        assets: vigie_phone::assets_router(&vigie_dashboard::files::FILES),
+        versions: versions(),
+        doctor,
+        projects,
+        agents,
         phone: phone.map(|phone| PhoneMount {
             router: phone.router(),
-            assets: vigie_phone::assets_router(),
             login_page: vigie_phone::login_page,
             person: |caller, extensions| {
                 let (id, name) = (caller.human.to_string(), caller.name.clone());
@@ -415,6 +447,12 @@ fn outside(
             },
         }),
     }
+}
+
+/// What runs here, Vigie first.
+fn versions() -> Arc<[(String, String)]> {
+    let own = ("vigie".to_owned(), env!("CARGO_PKG_VERSION").to_owned());
+    [own, ("SQLite".into(), store::sqlite_version().into())].into()
 }
 
 /// The door of agents and programs.

@@ -338,7 +338,7 @@ fn telegram_is_refused_by_a_program_that_was_built_without_it() {
 #[cfg(feature = "matrix")]
 #[test]
 fn matrix_is_switched_on_and_told_its_ways() {
-    use vigie::config::{Layout, LongAnswers, Matrix, Unsafe};
+    use vigie::config::{Layout, LongAnswers, Matrix, Reactions, Unsafe};
     let config = read(
         r#"
         [[human]]
@@ -352,6 +352,8 @@ fn matrix_is_switched_on_and_told_its_ways() {
         unsigned_devices = "accept"
         unencrypted = "accept"
         plain_rooms = "accept"
+        reactions = "answer"
+        new_identities = "accept"
         events_a_minute = 600
         polls = true
         quick_reactions = false
@@ -365,6 +367,8 @@ fn matrix_is_switched_on_and_told_its_ways() {
         unsigned_devices: Unsafe::Accept,
         unencrypted: Unsafe::Accept,
         plain_rooms: Unsafe::Accept,
+        reactions: Reactions::Answer,
+        new_identities: Unsafe::Accept,
         events_a_minute: 600.try_into().unwrap(),
         polls: OnOff::On,
         quick_reactions: OnOff::Off,
@@ -405,6 +409,7 @@ matrix = "lena"
 [matrix]
 layout = "thread"
 unsigned_devices = "allow"
+reactions = "yes"
 events_a_minute = 0
 recovery_key = "none of this"
 "#;
@@ -428,15 +433,20 @@ recovery_key = "none of this"
       |                    ^^^^^^^
       Possible: refuse, accept.
 
-    config.toml:18:19: 0 is not possible here
+    config.toml:18:13: `yes` is not possible here
+      | reactions = "yes"
+      |             ^^^^^
+      Possible: answer, deny, ignore.
+
+    config.toml:19:19: 0 is not possible here
       | events_a_minute = 0
       |                   ^
       A whole number from 1 to 6000: what the homeserver lets this account send.
 
-    config.toml:19:1: [matrix] has no key `recovery_key`
+    config.toml:20:1: [matrix] has no key `recovery_key`
       | recovery_key = "none of this"
       | ^^^^^^^^^^^^
-      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, events_a_minute, polls, quick_reactions, long_answers.
+      Keys: enabled, layout, unsigned_devices, unencrypted, plain_rooms, reactions, new_identities, events_a_minute, polls, quick_reactions, long_answers.
     "#);
 }
 

@@ -245,7 +245,7 @@ fn a_bridge_names_only_the_core_and_the_kit_of_ours() {
     for (bridge, may_name) in [
         ("kit", vec!["vigie-core"]),
         ("matrix", vec![kit, "vigie-core"]),
-        ("phone", vec![kit, "vigie-core"]),
+        ("phone", vec![kit, "vigie-core", "vigie-look"]),
         ("telegram", vec![kit, "vigie-core"]),
     ] {
         let ours = dependencies(&format!("bridges/{bridge}/Cargo.toml"), true);
@@ -261,6 +261,24 @@ fn the_core_reaches_nothing_outside() {
         let allowed: BTreeSet<String> = may_use.iter().map(ToString::to_string).collect();
         assert!(uses.is_subset(&allowed), "{package}: {:?}", uses.difference(&allowed));
     }
+}
+
+/// Pages are drawn from what there is to see, and reach nothing.
+#[test]
+fn the_dashboard_only_draws() {
+    let uses = dependencies("src/dashboard/Cargo.toml", false);
+    let may_use = [
+        "chrono",
+        "dagre",
+        "maud",
+        "serde_json",
+        "unicode-width",
+        "vigie-core",
+        "vigie-look",
+        "vigie-workflow",
+    ];
+    assert!(uses.iter().all(|name| may_use.contains(&name.as_str())), "{uses:?}");
+    assert!(dependencies("src/look/Cargo.toml", true).is_empty());
 }
 
 #[test]

@@ -39,6 +39,8 @@ const NAMES: [&str; 7] = ["Dog", "Lock", "Pig", "Key", "Moon", "Rose", "Anchor"]
 struct Account {
     state: Mutex<Option<VerificationState>>,
     done: Mutex<Vec<String>>,
+    /// Their identity changes once more after it was looked at.
+    changes_again: bool,
 }
 
 impl Account {
@@ -101,7 +103,11 @@ impl MatrixDesk for Account {
             people: vec![MatrixPersonShape {
                 user: "@ines:example.org".into(),
                 standing: "changed".into(),
+                identity: Some("Yc9R1LdQnX".into()),
+                known: Some("Xb8Qk3cPmW".into()),
+                unsigned: Vec::new(),
             }],
+            unsigned_read: false,
             sealed: 0,
         })
     }
@@ -136,8 +142,13 @@ impl MatrixDesk for Account {
         Ok(self.now().unwrap())
     }
 
-    async fn accept_change(&self, user: String) -> Result<(), MatrixRefusal> {
-        self.done.lock().unwrap().push(format!("accept {user}"));
+    async fn accept_change(&self, user: String, identity: String) -> Result<(), MatrixRefusal> {
+        if self.changes_again {
+            let words = format!("{user} has another identity by now");
+            let hint = "Look again: vigie matrix accept.".into();
+            return Err(MatrixRefusal { kind: MatrixRefusalKind::NotNow, words, hint });
+        }
+        self.done.lock().unwrap().push(format!("accept {user} {identity}"));
         Ok(())
     }
 }
@@ -317,12 +328,30 @@ async fn another_identity_is_taken_by_a_person_alone() {
     let account = Arc::new(Account::default());
     let home = Home::start(Some(account.clone()), |_| Peer::Ours).await;
     let args = &["matrix", "accept", "@ines:example.org"];
-    let (shown, well) = home.type_in(args, &[("Take it unseen? [y/n]", "y\r")]).await;
+    let (shown, well) = home.type_in(args, &[("Take the new one? [y/n]", "y\r")]).await;
     assert!(well && shown.contains("not verified"), "{shown}");
-    assert_eq!(account.done(), ["accept @ines:example.org"]);
+    assert!(shown.contains("Xb8Q k3cP mW") && shown.contains("Yc9R 1LdQ nX"), "{shown}");
+    assert_eq!(account.done(), ["accept @ines:example.org Yc9R1LdQnX"], "the one that was shown");
     let status = home.run(&["matrix", "status"]).await;
     let words = String::from_utf8_lossy(&status.stdout).into_owned();
     assert!(words.contains("CHANGED") && words.contains("Xb8Q k3cP mW"), "{words}");
+}
+
+#[tokio::test]
+async fn an_identity_that_changed_after_it_was_shown_is_not_taken() {
+    let account = Arc::new(Account { changes_again: true, ..Account::default() });
+    let home = Home::start(Some(account.clone()), |_| Peer::Ours).await;
+    let args = &["matrix", "accept", "@ines:example.org"];
+    let (shown, well) = home.type_in(args, &[("Take the new one? [y/n]", "y\r")]).await;
+    assert!(!well && shown.contains("another identity by now"), "{shown}");
+    let nobody = &["matrix", "accept", "@eve:example.org"];
+    let (shown, well) = home.type_in(nobody, &[]).await;
+    assert!(!well && shown.contains("does not know @eve:example.org"), "{shown}");
+    let desk = Client::new(home.data.path());
+    let path = "/matrix/people/@ines:example.org/accept";
+    let unseen = desk.post::<_, serde_json::Value>(path, &()).await;
+    assert!(unseen.is_err(), "nobody takes what they did not look at: {unseen:?}");
+    assert_eq!(account.done(), [""; 0]);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The guard, the login and the API, over real loopback and the real socket.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+use async_trait::async_trait;
 use axum::{
     Extension, Router, body::Bytes, extract::Request as Asked, http::Extensions, routing::get,
 };
@@ -9,7 +10,7 @@ use hyper::{Request, Response, StatusCode, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use std::{net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::{net::TcpStream, sync::mpsc, sync::watch};
 use vigie::{
     clock::Clock,
@@ -17,7 +18,7 @@ use vigie::{
     hub::{Hub, Mail},
     tasks::{Finish, Tasks},
     web::{
-        self, Caller, Outside, Parts, Peer, PhoneMount,
+        self, Caller, Fetched, Outside, Parts, Peer, PhoneMount, Printed, Reel, Sight,
         client::{Client, ClientError},
         shapes::{
             Done, Event, LinkShape, LoginShape, MadeToken, MailShape, NewLink, NewPairing,
@@ -33,7 +34,12 @@ use vigie_core::{
     command::{BridgeView, Command, People, Refusal, Reply, Status},
     id::{BridgeName, ChatId, HumanId, MailId, PairingCode, TokenId},
     mail::{Mail as Letter, MailState, Recipient, Sender},
+    session::Session,
     state::{ChatRow, ChatState},
+};
+use vigie_dashboard::{
+    session::{Changes, Recorded, Talk},
+    term::Screen,
 };
 
 /// A web part with a hub that answers what a test needs.
@@ -83,12 +89,14 @@ impl Home {
             hub: hub(&tasks),
             newest: seen,
             events: Arc::new(|after, most| Box::pin(async move { Ok(events(after, most)) })),
+            history: Arc::new(|_, _, _| Box::pin(async { Ok(vec![]) })),
             mail: Arc::new(|query| Box::pin(async move { Ok(vec![letter(&query)]) })),
             workflows: Workflows::fixed(workflows::build([])),
             secret: Arc::new(|_, _| Box::pin(async { Err("nobody knows it".into()) })),
             output: Arc::new(|_, _, _, _, _, _| Box::pin(async { Ok(None) })),
             folder: Arc::new(|_| "/nowhere".into()),
             screen: Arc::new(|_| Box::pin(async { Err("nobody draws it".into()) })),
+            sight: Arc::new(Blind),
             invite: Arc::new(|bridge| {
                 let link = format!("https://{bridge}.example.org/quay_bot");
                 Box::pin(async move { Some(link) })
@@ -97,6 +105,11 @@ impl Home {
             programs: None,
             matrix: None,
             protections: Arc::new([]),
+            versions: Arc::new([]),
+            doctor: Arc::new(|| Box::pin(async { Err("nobody looks".into()) })),
+            assets: assets(),
+            projects: Arc::new([]),
+            agents: Arc::new([]),
             phone: Some(phone()),
         };
         let parts = Parts {
@@ -208,6 +221,7 @@ fn hub(tasks: &Tasks) -> Hub {
                         },
                         threadless: None,
                         opened: None,
+                        readers: BTreeSet::new(),
                     }],
                 })),
                 Command::AddToken { name, hash, scopes } => Ok(Reply::Tokens(vec![TokenRow {
@@ -283,12 +297,64 @@ fn events(after: u64, most: usize) -> Vec<Event> {
 #[derive(Clone)]
 struct Name(String);
 
+fn assets() -> Router {
+    Router::new().route("/{name}", get(async |request: Asked| request.uri().path().to_owned()))
+}
+
+/// Nothing is to be seen of any session.
+struct Blind;
+
+fn unseen<T>() -> Result<T, String> {
+    Err("nobody sees it".into())
+}
+
+#[async_trait]
+impl Sight for Blind {
+    async fn screen(&self, _: &Session) -> Result<(Screen, u64), String> {
+        unseen()
+    }
+
+    async fn printed(&self, _: &Session, _: u64) -> Result<Box<dyn Printed>, String> {
+        unseen()
+    }
+
+    async fn keys(&self, _: &Session, _: Vec<u8>) -> Result<(), String> {
+        unseen()
+    }
+
+    async fn last_screen(&self, _: &Session) -> Result<Screen, String> {
+        unseen()
+    }
+
+    async fn above(&self, _: &Session) -> Result<Screen, String> {
+        unseen()
+    }
+
+    async fn recorded(&self, _: &Session) -> Result<Recorded, String> {
+        unseen()
+    }
+
+    async fn frames(&self, _: &Session, _: Duration) -> Result<Reel, String> {
+        unseen()
+    }
+
+    async fn talk(&self, _: &Session, _: Option<usize>) -> Result<Talk, String> {
+        unseen()
+    }
+
+    async fn changes(&self, _: &Session) -> Result<Changes, String> {
+        unseen()
+    }
+
+    async fn file(&self, _: &Session, _: String) -> Result<Fetched, String> {
+        unseen()
+    }
+}
+
 fn phone() -> PhoneMount {
     let page = async |Extension(Name(name)): Extension<Name>| format!("the phone of {name}");
-    let assets = async |request: Asked| request.uri().path().to_owned();
     PhoneMount {
         router: Router::new().route("/", get(page)),
-        assets: Router::new().route("/{name}", get(assets)),
         login_page: |message| format!("login: {}", message.unwrap_or("ask")),
         person: |caller: &Caller, extensions: &mut Extensions| {
             extensions.insert(Name(caller.name.clone()));
@@ -465,8 +531,11 @@ async fn a_role_bounds_what_a_login_may_do() {
     let host = home.at.to_string();
     let answer = home.ask(ask(home.get("/api/v1/status"))).await;
     assert_eq!(answer.status(), StatusCode::OK);
-    let stop = Request::post("/api/v1/sessions/PD-285/stop").header(header::HOST, &host);
-    assert_eq!(home.ask(ask(stop)).await.status(), StatusCode::FORBIDDEN);
+    for deed in ["stop", "keys"] {
+        let path = format!("/api/v1/sessions/PD-285/{deed}");
+        let post = Request::post(path).header(header::HOST, &host);
+        assert_eq!(home.ask(ask(post)).await.status(), StatusCode::FORBIDDEN, "{deed}");
+    }
     let answer = home.ask(ask(home.get("/phone"))).await;
     assert_eq!(answer.status(), StatusCode::FORBIDDEN, "`phone = false`");
 }

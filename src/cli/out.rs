@@ -110,8 +110,8 @@ impl Out {
                 }
             }
             Format::Json => {
-                let shape =
-                    ErrorShape { error: words.clone(), hint: hint.clone(), code: code.clone() };
+                let (error, hint, code) = (words.clone(), hint.clone(), code.clone());
+                let shape = ErrorShape { error, hint, code, mistakes: Vec::new() };
                 eprintln!("{}", serde_json::to_string(&shape).unwrap_or_default());
             }
         }

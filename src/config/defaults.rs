@@ -11,8 +11,8 @@ use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
     Access, Agent, Bounds, Config, Gates, Human, Language, Layout, LongAnswers, Matrix, OnOff,
-    Phone, Project, Recording, Role, Routing, Strangers, Surroundings, Telegram, Unsafe, Web,
-    WorkflowRules, Workflows, WorktreeMode,
+    Phone, Project, Reactions, Recording, Role, Routing, Strangers, Surroundings, Telegram, Unsafe,
+    Web, WorkflowRules, Workflows, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -81,6 +81,8 @@ pub(super) fn matrix() -> Matrix {
         unsigned_devices: Unsafe::Refuse,
         unencrypted: Unsafe::Refuse,
         plain_rooms: Unsafe::Refuse,
+        reactions: Reactions::Deny,
+        new_identities: Unsafe::Refuse,
         events_a_minute: EVENTS_A_MINUTE,
         polls: OnOff::Off,
         quick_reactions: OnOff::On,

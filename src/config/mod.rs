@@ -187,6 +187,9 @@ pub struct Matrix {
     pub unencrypted: Unsafe,
     /// Rooms without encryption.
     pub plain_rooms: Unsafe,
+    pub reactions: Reactions,
+    /// Another identity of somebody who was never verified.
+    pub new_identities: Unsafe,
     /// What the homeserver lets the account send.
     pub events_a_minute: NonZeroUsize,
     pub polls: OnOff,
@@ -210,6 +213,16 @@ pub enum Layout {
 pub enum Unsafe {
     Refuse,
     Accept,
+}
+
+/// What counts of reactions, which are not encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reactions {
+    /// Plain answers.
+    Answer,
+    /// Only what lets nothing through.
+    Deny,
+    Ignore,
 }
 
 /// What becomes of an answer that fits no single message.

@@ -94,6 +94,8 @@ pub(super) struct MatrixRow {
     pub unsigned_devices: Text,
     pub unencrypted: Text,
     pub plain_rooms: Text,
+    pub reactions: Text,
+    pub new_identities: Text,
     pub events_a_minute: Option<Spanned<i64>>,
     pub polls: Option<bool>,
     pub quick_reactions: Option<bool>,

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use crate::{
     Timestamp,
     agent::PromptForm,
-    bridge::Place,
+    bridge::{Action, Card, Place},
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
-    gate::Gate,
+    gate::{Gate, Waits},
     id::{
         AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode, ProjectName,
         PromptId, SessionId, SessionName,
     },
+    prompt::Prompt,
     run::{RunListing, RunView, StartRun, WorkflowView},
     session::Session,
     state::{ChatRow, Role},
@@ -51,6 +52,10 @@ pub enum Command {
     Answer {
         code: String,
         choice: String,
+    },
+    /// Answers by a button of a card; any other action is refused.
+    Tap {
+        action: Action,
     },
     /// Lets whoever types this code in a chat in as that person; `None`: whoever asks.
     Pair {
@@ -96,6 +101,14 @@ pub enum Command {
     People,
     Sessions,
     Waiting,
+    /// The cards of what waits, and of the last so many that were decided.
+    Cards {
+        decided: usize,
+    },
+    /// The words that wait for a session, in the order in which they go in.
+    Prompts {
+        session: SessionId,
+    },
     Status,
 }
 
@@ -141,7 +154,19 @@ pub enum Reply {
     Run(Box<RunView>),
     Sessions(Vec<SessionView>),
     Waiting(Vec<Gate>),
+    /// What waits, oldest first, then what was decided, newest first.
+    Cards(Vec<CardView>),
+    Prompts(Vec<Prompt>),
     Status(Status),
+}
+
+/// A gate as chats show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardView {
+    /// The session that asks; a run's card says its name itself.
+    pub from: Option<SessionName>,
+    pub waits: Waits,
+    pub card: Card,
 }
 
 /// A session and what belongs to it now.
@@ -330,6 +355,7 @@ impl Refusal {
             }
             Self::NoGate { open, .. } if open.is_empty() => Some("Nothing waits for you.".into()),
             Self::NoGate { open, .. } => Some(format!("Open codes: {}.", join(open))),
+            Self::NoSuchChoice { choices, .. } if choices.is_empty() => None,
             Self::NoSuchChoice { choices, .. } => Some(format!("Choices: {}.", list(choices))),
             Self::NotFilledIn { .. } => {
                 Some("Reply to the card with it, or tap one of its options.".into())

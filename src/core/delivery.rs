@@ -105,6 +105,9 @@ pub enum NewestOf {
     Hearing {
         bridge: BridgeName,
     },
+    /// Why nothing is said in a chat while strangers read along. It is said there all the same, and
+    /// they may read it.
+    ReadAlong,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -177,6 +177,15 @@ impl Gate {
         }
     }
 
+    /// When it was decided, or closed; `None`: it is open.
+    pub fn over_since(&self) -> Option<Timestamp> {
+        match &self.state {
+            GateState::Open => None,
+            GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => Some(answer.at),
+            GateState::Closed { at, .. } => Some(*at),
+        }
+    }
+
     /// The first answer counts; every later one learns why it did not.
     pub fn decide(&mut self, answer: Answer, order: OrderId) -> Result<(), TooLate> {
         match &self.state {

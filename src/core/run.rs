@@ -278,6 +278,33 @@ pub struct RunView {
     pub open_gates: Vec<GateCode>,
     /// Cost and time of its agents, delegated and inline; a line each. Empty: no agent worked in it.
     pub report: Vec<String>,
+    /// What it was made of when it began; lists leave it out.
+    #[serde(default)]
+    pub made_of: Option<MadeOf>,
+}
+
+/// The workflow of a run, as it was frozen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MadeOf {
+    /// For people: the path, or `built in`.
+    pub file: String,
+    pub text: String,
+    pub limits: vigie_workflow::language::Limits,
+    /// Its steps at the top, in their order there.
+    pub graph: Vec<GraphStep>,
+}
+
+/// A step at the top of a workflow, and what it comes after.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphStep {
+    pub step: String,
+    /// For people; empty: its id.
+    pub title: String,
+    pub needs: Vec<String>,
+    /// It runs whatever became of what it needs.
+    pub always: bool,
+    /// Whether it runs is decided in the run.
+    pub conditional: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -290,6 +317,12 @@ pub struct StepView {
     pub words: String,
     pub attempt: u32,
     pub since: Option<Timestamp>,
+    /// When this attempt began.
+    #[serde(default)]
+    pub began: Option<Timestamp>,
+    /// Of all its attempts.
+    #[serde(default)]
+    pub micro_usd: u64,
     /// What it gave, as far as the log has it.
     pub text: String,
     /// Where the rest is.

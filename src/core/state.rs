@@ -2,12 +2,12 @@
 //! and the state in memory are the same: whatever `decide` changes, it also writes.
 
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use crate::{
     Timestamp,
     answer::Words,
-    bridge::{Attached, Health, Heard, HeardKind, Limits, Over, Place, Room, TextUnit},
+    bridge::{Attached, Health, Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Bounds, Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     command::Kept,
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
@@ -224,6 +224,16 @@ pub struct ChatRow {
     /// Since when it is ours; unknown for those of an older Vigie.
     #[serde(default)]
     pub opened: Option<Timestamp>,
+    /// Who reads along there and is nobody we know, as people were told.
+    #[serde(default)]
+    pub readers: BTreeSet<String>,
+}
+
+impl ChatRow {
+    /// Whether nothing is said there because of who reads along.
+    pub fn is_held(&self) -> bool {
+        self.room.is_direct() && !self.readers.is_empty()
+    }
 }
 
 /// When a person was heard last in a chat of a service that can wake them.
@@ -396,6 +406,9 @@ pub struct State {
     pub mail_lately: Lately,
     pub pairings: Vec<Pairing>,
     pub strangers: BTreeMap<(BridgeName, String), Stranger>,
+    /// Who is in each chat besides us, as services last said; of chats that nobody opened as well, since
+    /// a code may open them.
+    pub present: BTreeMap<(BridgeName, ChatId), Vec<Reader>>,
     /// How each bridge hears, as it last said.
     pub health: BTreeMap<BridgeName, Hearing>,
     /// Where nothing may be said until then.
@@ -461,6 +474,7 @@ impl State {
             mail_lately: Lately::default(),
             pairings: Vec::new(),
             strangers: BTreeMap::new(),
+            present: BTreeMap::new(),
             health: BTreeMap::new(),
             quiet: HashMap::new(),
             spent: HashMap::new(),

@@ -12,8 +12,8 @@ use vigie_matrix::{
 use crate::web::{
     MatrixDesk, MatrixRefusal, MatrixRefusalKind, VerificationStep,
     shapes::{
-        EmojiShape, MatrixPersonShape, MatrixRoomShape, MatrixShape, VerificationBegun,
-        VerificationShape, VerificationState,
+        EmojiShape, MatrixDeviceShape, MatrixPersonShape, MatrixRoomShape, MatrixShape,
+        VerificationBegun, VerificationShape, VerificationState,
     },
 };
 
@@ -47,8 +47,8 @@ impl MatrixDesk for Account {
         self.0.verification_step(&id, step).await.map(verification).map_err(refusal)
     }
 
-    async fn accept_change(&self, user: String) -> Result<(), MatrixRefusal> {
-        self.0.accept_change(&user).await.map_err(refusal)
+    async fn accept_change(&self, user: String, identity: String) -> Result<(), MatrixRefusal> {
+        self.0.accept_change(&user, &identity).await.map_err(refusal)
     }
 }
 
@@ -69,9 +69,18 @@ fn account(look: Look) -> MatrixShape {
         standing: match person.standing {
             Standing::Verified => "verified",
             Standing::Unverified => "unverified",
+            Standing::NoIdentity => "no_identity",
+            Standing::Renewed => "renewed",
             Standing::Changed => "changed",
         }
         .into(),
+        identity: person.identity,
+        known: person.known,
+        unsigned: person
+            .unsigned
+            .into_iter()
+            .map(|device| MatrixDeviceShape { id: device.id, name: device.name })
+            .collect(),
     });
     MatrixShape {
         user: look.user,
@@ -85,6 +94,7 @@ fn account(look: Look) -> MatrixShape {
         trouble: look.trouble,
         rooms: rooms.collect(),
         people: people.collect(),
+        unsigned_read: look.unsigned_read,
         sealed: look.sealed,
     }
 }
@@ -163,7 +173,8 @@ fn refusal(why: NotDone) -> MatrixRefusal {
         | NotDone::NoIdentity { .. }
         | NotDone::TooMany { .. }
         | NotDone::UnderWay { .. }
-        | NotDone::NotChanged { .. } => MatrixRefusalKind::NotNow,
+        | NotDone::NotChanged { .. }
+        | NotDone::AnotherIdentity { .. } => MatrixRefusalKind::NotNow,
     };
     MatrixRefusal { kind, words: why.to_string(), hint: why.mend().into() }
 }

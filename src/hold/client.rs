@@ -1,6 +1,6 @@
 //! How the daemon and the command line speak to holders.
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use std::{
     fs::{self, File, TryLockError},
     io::{self, Write},
@@ -19,15 +19,15 @@ use tokio::{
     sync::Mutex,
     time::{Instant, sleep, timeout},
 };
-use tokio_util::codec::{FramedRead, LinesCodec};
+use tokio_util::codec::{FramedRead, LengthDelimitedCodec, LinesCodec};
 use vigie_core::agent::{Order, Report};
 
 use super::{
     environment, journal,
     process::{FAILED, LOCK, SPEC, private},
     protocol::{
-        Done, FromHolder, HELLO, Hello, LINE, Mode, Picture, ToHolder, VERSION, Welcome, read_line,
-        write_line,
+        Done, Follow, FromHolder, HELLO, Hello, LINE, Mode, OUTPUT_AT, Picture, ToHolder, VERSION,
+        Welcome, frames, read_line, write_line,
     },
     server::SOCKET,
     tree::{self, Killed},
@@ -172,6 +172,35 @@ pub fn read_journal(folder: &Path, from_seq: u64) -> Result<Vec<Report>, LinkErr
 pub async fn screen(folder: &Path) -> Result<Picture, LinkError> {
     let (mut read, _write) = ask(folder, Mode::Screen).await?;
     answer(folder, &mut read).await
+}
+
+/// Tells whenever the program prints more than its first `from` bytes.
+pub async fn printed(folder: &Path, from: u64) -> Result<Printed, LinkError> {
+    let (read, write) = ask(folder, Mode::Output { from, follow: Follow::Live }).await?;
+    Ok(Printed { frames: FramedRead::new(read, frames()), _write: write })
+}
+
+/// Signs that a program printed; what it printed is not kept.
+pub struct Printed {
+    frames: FramedRead<BufReader<OwnedReadHalf>, LengthDelimitedCodec>,
+    _write: OwnedWriteHalf,
+}
+
+impl Printed {
+    /// Returns when there is more, one sign for all that is here already. `None`: the program is gone,
+    /// or the holder hung up on somebody who was too slow. May be dropped at any await.
+    pub async fn more(&mut self) -> Option<()> {
+        let mut frame = self.frames.next().await?.ok()?;
+        loop {
+            if frame.first() != Some(&OUTPUT_AT) {
+                return None;
+            }
+            match self.frames.next().now_or_never() {
+                None => return Some(()),
+                Some(next) => frame = next?.ok()?,
+            }
+        }
+    }
 }
 
 /// Writes `bytes` to the program as if typed; returns when they are in its terminal.

@@ -25,3 +25,4 @@ mod view;
 
 pub(crate) use process::close_inherited;
 pub use process::{HoldError, run};
+pub(crate) use terminal::Terminal;

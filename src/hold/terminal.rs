@@ -131,6 +131,25 @@ impl Terminal {
         to.to_vec()
     }
 
+    /// What went off the top of the screen, the oldest first.
+    pub(crate) fn above(&mut self) -> Vec<Vec<Run>> {
+        let mut rows = Vec::new();
+        self.change(self.size(), |parser| {
+            let screen = parser.screen_mut();
+            let height = screen.size().0;
+            screen.set_scrollback(usize::MAX);
+            let mut left = screen.scrollback();
+            while left > 0 {
+                screen.set_scrollback(left);
+                let shown = u16::try_from(left).unwrap_or(u16::MAX).min(height).max(1);
+                rows.extend((0..shown).map(|row| runs(screen, row)));
+                left = left.saturating_sub(usize::from(shown));
+            }
+            screen.set_scrollback(0);
+        });
+        rows
+    }
+
     pub(crate) fn picture(&self) -> Picture {
         let screen = self.parser.screen();
         let (row, column) = screen.cursor_position();

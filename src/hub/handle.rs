@@ -5,7 +5,7 @@ use vigie_core::{
     caller::{AgentCommand, AgentRefusal, AgentReply, Host, Known, TokenHash},
     command::{Refusal, Reply, Request},
     decide::Event,
-    id::BridgeName,
+    id::{BridgeName, ChatId},
     run::Hook,
 };
 
@@ -52,6 +52,12 @@ pub enum Mail {
     Admits {
         bridge: BridgeName,
         from: String,
+        answer: oneshot::Sender<bool>,
+    },
+    /// Whether nothing is on its way to that chat.
+    IsStill {
+        bridge: BridgeName,
+        chat: ChatId,
         answer: oneshot::Sender<bool>,
     },
     Event(Event),
@@ -129,6 +135,13 @@ impl Inbox for Hub {
     async fn admits(&self, bridge: &BridgeName, from: &str) -> Result<bool, NotAccepted> {
         let (answer, answered) = oneshot::channel();
         let mail = Mail::Admits { bridge: bridge.clone(), from: from.into(), answer };
+        self.mailbox.send(mail).await.map_err(|_| stopping())?;
+        answered.await.map_err(|_| stopping())
+    }
+
+    async fn is_still(&self, bridge: &BridgeName, chat: &ChatId) -> Result<bool, NotAccepted> {
+        let (answer, answered) = oneshot::channel();
+        let mail = Mail::IsStill { bridge: bridge.clone(), chat: chat.clone(), answer };
         self.mailbox.send(mail).await.map_err(|_| stopping())?;
         answered.await.map_err(|_| stopping())
     }

@@ -35,7 +35,7 @@ impl Held {
             None => false,
             Some(Sending::Now) => true,
             // A tap names its request itself, and whoever tapped waits for a word within seconds.
-            Some(Sending::InDoubt) if matches!(heard.what, HeardKind::Tap { .. }) => false,
+            Some(Sending::InDoubt) if names_its_request(&heard.what) => false,
             Some(Sending::InDoubt) => {
                 self.0.retain(|_, since| now - *since < FORGOTTEN);
                 now - *self.0.entry(key.clone()).or_insert(now) < IN_DOUBT
@@ -46,6 +46,10 @@ impl Held {
         }
         waits
     }
+}
+
+fn names_its_request(what: &HeardKind) -> bool {
+    matches!(what, HeardKind::Tap { .. } | HeardKind::Reaction { means: Some(_), .. })
 }
 
 #[cfg(test)]
@@ -72,7 +76,7 @@ mod tests {
             place: Place { bridge, chat, thread: None },
             room: Room::Direct,
             at: at(0),
-            what: HeardKind::Reaction { message, emoji: "👍".into() },
+            what: HeardKind::Reaction { message, emoji: "👍".into(), means: None },
         }
     }
 
@@ -89,6 +93,10 @@ mod tests {
     #[test]
     fn a_tap_says_itself_what_it_is_about() {
         let (message, action) = (MessageId::new("$card"), Action::InterruptAll);
+        let (emoji, means) = ("⏹".into(), Some(action.clone()));
+        let put = HeardKind::Reaction { message: message.clone(), emoji, means };
+        let put = Heard { what: put, ..tap() };
+        assert!(!Held::default().waits(Some(Sending::InDoubt), &put, &UNKNOWN, at(0)));
         let tap = Heard { what: HeardKind::Tap { message, action }, ..tap() };
         assert!(!Held::default().waits(Some(Sending::InDoubt), &tap, &UNKNOWN, at(0)));
         assert!(Held::default().waits(Some(Sending::Now), &tap, &UNKNOWN, at(0)));

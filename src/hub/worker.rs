@@ -128,6 +128,10 @@ impl Worker {
                 self.take(Event::Noted { bridge, noted }, Waiting::Heard(answer)).await;
             }
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
+            // Whoever asked may have gone.
+            Mail::IsStill { bridge, chat, answer } => {
+                let _ = answer.send(self.state.is_still(&bridge, &chat));
+            }
             Mail::Request { request, answer } => {
                 let wanted = self.state.looks_up(&request.what);
                 match self.look_up(wanted).await {
@@ -285,6 +289,10 @@ impl Worker {
                 drop(answer.send(Err(Refusal::NotWritten { reason: reason() })));
             }
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
+            // What is in memory is thrown away. Whoever asked may have gone.
+            Mail::IsStill { answer, .. } => {
+                let _ = answer.send(false);
+            }
             // Whoever asked may have gone.
             Mail::Known { token, answer } => drop(answer.send(self.state.known(&token))),
             Mail::Agent { answer, .. } => {
@@ -301,7 +309,12 @@ impl Worker {
     /// Reads everything again, and writes one line to see whether that can be done.
     async fn is_well(&mut self) -> bool {
         match self.store.load().await {
-            Ok(found) => self.state = State::new(self.rules.clone(), found),
+            Ok(found) => {
+                // Services say only once who is where.
+                let present = std::mem::take(&mut self.state.present);
+                self.state = State::new(self.rules.clone(), found);
+                self.state.present = present;
+            }
             Err(error) => {
                 error!(reason = %error, "the database could not be read again");
                 return false;

@@ -10,10 +10,13 @@ mod file;
 mod part;
 mod picture;
 pub mod recording;
+pub mod replay;
 mod transcript;
 
 pub use diff::{Changes, NoChanges, StartGit, diff, unconfined};
 pub use file::{Copy, NoFile, file};
 pub use part::{Part, part};
 pub use picture::{PictureError, Shot, picture};
-pub use transcript::{NoTranscript, Source, Transcript, transcript};
+pub use transcript::{NoTranscript, Source, Spoken, Transcript, talk, transcript};
+
+pub use crate::agents::claude::{Said, What};

@@ -78,6 +78,34 @@ pub fn transcript(folder: &Path, conversation: Option<&str>) -> Result<Transcrip
     recorded(folder, &spec)
 }
 
+/// What was said, one by one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spoken {
+    /// As the agent itself wrote it down, secrets masked.
+    Written(Talk),
+    /// What its terminal printed, the newest part as plain text.
+    Printed(String),
+}
+
+/// The same as [`transcript`], not yet a document: who shows it cuts it and cleans it.
+///
+/// # Errors
+/// [`NoTranscript`], when nothing was said or recorded or the folder cannot be read.
+pub fn talk(folder: &Path, conversation: Option<&str>) -> Result<Spoken, NoTranscript> {
+    let spec = client::spec(folder)?;
+    let path = match spec.kind {
+        AgentKind::Claude => written_down(folder, &spec, conversation),
+        AgentKind::Shell | AgentKind::Demo => None,
+    };
+    if let Some(path) = path {
+        let talk =
+            read_transcript(&path).map_err(|source| NoTranscript::Unreadable { path, source })?;
+        return Ok(Spoken::Written(talk));
+    }
+    let Printed { text, from, .. } = printed(folder)?;
+    Ok(Spoken::Printed(text[from..].trim_end().to_owned()))
+}
+
 /// The agent's hooks say where it writes; that came as a report and is in the run's journal.
 fn written_down(folder: &Path, spec: &Spec, conversation: Option<&str>) -> Option<PathBuf> {
     let reports = client::read_journal(folder, spec.first_seq).unwrap_or_default();
@@ -218,7 +246,15 @@ fn code(line: &str) -> String {
     if longest == 0 { format!("`{line}`") } else { format!("{ticks} {line} {ticks}") }
 }
 
-fn recorded(folder: &Path, spec: &Spec) -> Result<Transcript, NoTranscript> {
+/// What a terminal printed, of which `text[from..]` is shown.
+struct Printed {
+    text: String,
+    from: usize,
+    /// Something before it is not.
+    cut: bool,
+}
+
+fn printed(folder: &Path) -> Result<Printed, NoTranscript> {
     let mut raw = String::new();
     for path in recording::files(folder) {
         let printed = recording::printed(&path)
@@ -231,7 +267,12 @@ fn recorded(folder: &Path, spec: &Spec) -> Result<Transcript, NoTranscript> {
         return Err(NoTranscript::Nothing);
     }
     let from = after_line(&text, MOST_BYTES);
-    let left_out = (raw_from + from > 0).then(|| {
+    Ok(Printed { text, from, cut: raw_from + from > 0 })
+}
+
+fn recorded(folder: &Path, spec: &Spec) -> Result<Transcript, NoTranscript> {
+    let Printed { text, from, cut } = printed(folder)?;
+    let left_out = cut.then(|| {
         format!("The beginning is left out: a document holds at most {} kB.", MOST_BYTES >> 10)
     });
     let about = "What its terminal printed, colours and movements left out.";

@@ -114,7 +114,11 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)
 }
 
-async fn diff(ground: &Ground, session: &Session) -> Result<Looked, String> {
+/// What changed in a session's folder since the last commit; git runs as confined as its agent.
+///
+/// # Errors
+/// A sentence that says why there is nothing to show.
+pub async fn changes(ground: &Ground, session: &Session) -> Result<looks::Changes, String> {
     let cwd = Path::new(&session.cwd);
     let config = &ground.config;
     let agent = config.agents.iter().find(|agent| agent.name == session.agent);
@@ -134,7 +138,11 @@ async fn diff(ground: &Ground, session: &Session) -> Result<Looked, String> {
         }
         None => looks::unconfined(folder, arguments),
     };
-    let changes = looks::diff(cwd, &start).await.map_err(|error| error.to_string())?;
+    looks::diff(cwd, &start).await.map_err(|error| error.to_string())
+}
+
+async fn diff(ground: &Ground, session: &Session) -> Result<Looked, String> {
+    let changes = changes(ground, session).await?;
     Ok(Looked::Text {
         about: changes.summary,
         text: changes.text,
@@ -143,20 +151,32 @@ async fn diff(ground: &Ground, session: &Session) -> Result<Looked, String> {
     })
 }
 
+/// A copy of a file of a session's folder, of at most `most` bytes; who asks for it removes it.
+///
+/// # Errors
+/// A sentence that says why it is not handed out.
+pub async fn copy(
+    ground: &Ground,
+    session: &Session,
+    asked: String,
+    most: u64,
+) -> Result<looks::Copy, String> {
+    let (folder, outgoing) = (PathBuf::from(&session.cwd), ground.outgoing());
+    let copied = spawn_blocking(move || looks::file(&folder, &asked, most, &outgoing));
+    copied.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+}
+
 async fn file(
     ground: &Ground,
     session: &Session,
     asked: String,
     files: Files,
 ) -> Result<Looked, String> {
-    let (folder, outgoing) = (PathBuf::from(&session.cwd), ground.outgoing());
     let most = match files {
         Files::Taken => LARGEST,
         Files::TextOnly => LARGEST_TEXT,
     };
-    let copied = spawn_blocking(move || looks::file(&folder, &asked, most, &outgoing));
-    let copy =
-        copied.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
+    let copy = copy(ground, session, asked, most).await?;
     let about = copy.name.clone();
     match files {
         Files::Taken => Ok(Looked::File(FilePost {

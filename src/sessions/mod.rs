@@ -7,7 +7,7 @@ mod link;
 mod look;
 mod worktree;
 
-pub use look::tidy;
+pub use look::{changes, copy, tidy};
 pub use worktree::WorktreeError;
 
 use std::{

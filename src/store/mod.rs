@@ -36,6 +36,11 @@ const READ_QUEUE: usize = 256;
 /// How long a connection waits for the other's lock before it gives up; they hold it for a commit.
 const BUSY: Duration = Duration::from_secs(10);
 
+/// The version of SQLite that is built in.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
 /// The handle: cheap to clone.
 #[derive(Clone)]
 pub struct Store {
@@ -151,6 +156,20 @@ impl Store {
     /// The journal after `seq`, at most `most` lines.
     pub async fn events(&self, after: u64, most: usize) -> Result<Vec<JournalRow>, StoreError> {
         self.read(move |db| read::events(db, after, most)).await
+    }
+
+    /// At most so many lines of the journal before that number, newest first, whose kinds begin with one
+    /// of `prefixes`; with none, of every kind.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn history(
+        &self,
+        before: u64,
+        most: usize,
+        prefixes: &'static [&'static str],
+    ) -> Result<Vec<JournalRow>, StoreError> {
+        self.read(move |db| read::history(db, before, most, prefixes)).await
     }
 
     /// The number of the newest journal line that is on disk.

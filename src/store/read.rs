@@ -276,17 +276,38 @@ pub(super) fn events(
 ) -> Result<Vec<JournalRow>, StoreError> {
     let sql = "SELECT seq, at, kind, session, gate, human, detail FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2";
     let mut statement = db.prepare_cached(sql)?;
-    let lines = statement.query_map(params![after, most], |row| {
-        let detail: String = row.get(6)?;
-        Ok(JournalRow {
-            seq: row.get(0)?,
-            at: DateTime::from_timestamp_millis(row.get(1)?).unwrap_or_default(),
-            kind: row.get(2)?,
-            session: row.get(3)?,
-            gate: row.get(4)?,
-            human: row.get(5)?,
-            detail: serde_json::from_str(&detail).unwrap_or_default(),
-        })
-    })?;
+    let lines = statement.query_map(params![after, most], journal_row)?;
     Ok(lines.collect::<Result<_, _>>()?)
+}
+
+/// The newest first. Words that kinds begin with are ours: letters and underscores.
+pub(super) fn history(
+    db: &Connection,
+    before: u64,
+    most: usize,
+    prefixes: &[&str],
+) -> Result<Vec<JournalRow>, StoreError> {
+    let before = i64::try_from(before).unwrap_or(i64::MAX);
+    let begins: Vec<_> = prefixes.iter().map(|prefix| format!("kind GLOB '{prefix}*'")).collect();
+    let begins = if begins.is_empty() { "1".into() } else { begins.join(" OR ") };
+    let sql = format!(
+        "SELECT seq, at, kind, session, gate, human, detail FROM event
+         WHERE seq < ?1 AND ({begins}) ORDER BY seq DESC LIMIT ?2"
+    );
+    let mut statement = db.prepare_cached(&sql)?;
+    let lines = statement.query_map(params![before, most], journal_row)?;
+    Ok(lines.collect::<Result<_, _>>()?)
+}
+
+fn journal_row(row: &rusqlite::Row) -> rusqlite::Result<JournalRow> {
+    let detail: String = row.get(6)?;
+    Ok(JournalRow {
+        seq: row.get(0)?,
+        at: DateTime::from_timestamp_millis(row.get(1)?).unwrap_or_default(),
+        kind: row.get(2)?,
+        session: row.get(3)?,
+        gate: row.get(4)?,
+        human: row.get(5)?,
+        detail: serde_json::from_str(&detail).unwrap_or_default(),
+    })
 }

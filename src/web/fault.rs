@@ -16,11 +16,12 @@ pub(super) struct Fault {
     code: &'static str,
     error: String,
     hint: Option<String>,
+    mistakes: Vec<String>,
 }
 
 impl Fault {
     pub(super) fn new(status: StatusCode, code: &'static str, error: impl Into<String>) -> Self {
-        Self { status, code, error: error.into(), hint: None }
+        Self { status, code, error: error.into(), hint: None, mistakes: Vec::new() }
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -38,6 +39,10 @@ impl Fault {
 
     pub(super) fn words(&self) -> &str {
         &self.error
+    }
+
+    pub(super) fn hint_words(&self) -> Option<&str> {
+        self.hint.as_deref()
     }
 
     pub(super) fn not_signed_in() -> Self {
@@ -107,13 +112,19 @@ impl From<Refusal> for Fault {
             Refusal::NotWritten { .. } => (StatusCode::INSUFFICIENT_STORAGE, "not_written"),
             Refusal::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
         };
-        Self { status, code, error: refusal.to_string(), hint: refusal.hint() }
+        let (error, hint) = (refusal.to_string(), refusal.hint());
+        let mut fault = Self::new(status, code, error);
+        fault.hint = hint;
+        if let Refusal::BadParams { mistakes, .. } = refusal {
+            fault.mistakes = mistakes;
+        }
+        fault
     }
 }
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        let body = ErrorShape { error: self.error, hint: self.hint, code: self.code.into() };
-        (self.status, Json(body)).into_response()
+        let Self { status, code, error, hint, mistakes } = self;
+        (status, Json(ErrorShape { error, hint, code: code.into(), mistakes })).into_response()
     }
 }

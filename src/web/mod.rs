@@ -12,16 +12,19 @@ mod login;
 mod logins;
 mod loopback;
 mod outside;
+mod pages;
 mod people;
 mod serve;
 pub mod shapes;
+mod sight;
 mod socket;
 mod token;
 
 pub use outside::{
-    Boxed, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside, PhoneMount,
+    Boxed, Examine, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside, PhoneMount,
     ProgramsMount, ReadOutput, ReadSecret, Stream, VerificationStep,
 };
 pub use people::Caller;
 pub use serve::{Parts, StartError, Started, start};
+pub use sight::{Fetched, Printed, Reel, Sight};
 pub use socket::{PathTooLong, Peer, SOCKET_NAME};

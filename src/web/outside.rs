@@ -12,10 +12,11 @@ use vigie_core::{
     mail::Mail,
     session::Session,
 };
+use vigie_dashboard::system::Finding;
 use vigie_workflow::value::{SecretName, StepPath};
 
 use super::{
-    Caller, Peer,
+    Caller, Peer, Sight,
     shapes::{Event, MatrixShape, ProtectionShape, VerificationShape},
 };
 use crate::{config::PublicUrl, hub::Hub, workflows::Workflows};
@@ -26,6 +27,12 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// Reads at most so many events after a sequence number.
 type ReadEvents = Arc<dyn Fn(u64, usize) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync>;
 
+/// Reads at most so many events before a sequence number, newest first, whose kinds begin with one of
+/// these words; with none, of every kind.
+type ReadHistory = Arc<
+    dyn Fn(u64, usize, &'static [&'static str]) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync,
+>;
+
 /// Looks through what sessions wrote each other, newest first.
 type ReadMail = Arc<dyn Fn(MailQuery) -> Boxed<Result<Vec<Mail>, Refusal>> + Send + Sync>;
 
@@ -34,6 +41,9 @@ type ReadScreen = Arc<dyn Fn(PathBuf) -> Boxed<Result<Vec<String>, String>> + Se
 
 /// Asks a chat service where people find us there.
 type AskInvite = Arc<dyn Fn(&BridgeName) -> Boxed<Option<String>> + Send + Sync>;
+
+/// Has the doctor look at everything; what keeps it from looking is a sentence.
+pub type Examine = Arc<dyn Fn() -> Boxed<Result<Vec<Finding>, String>> + Send + Sync>;
 
 /// Looks a secret of the configuration up for the workflow of that name; what is wrong is a sentence.
 pub type ReadSecret =
@@ -73,6 +83,7 @@ pub struct Outside {
     /// The newest event's sequence number.
     pub newest: watch::Receiver<u64>,
     pub events: ReadEvents,
+    pub history: ReadHistory,
     pub mail: ReadMail,
     pub workflows: Workflows,
     pub secret: ReadSecret,
@@ -80,11 +91,21 @@ pub struct Outside {
     /// The folder of the session's present run: its holder's socket and recording are in there.
     pub folder: Arc<dyn Fn(&Session) -> PathBuf + Send + Sync>,
     pub screen: ReadScreen,
+    /// What the page of a session shows of it.
+    pub sight: Arc<dyn Sight>,
     /// The link under which people find us on a chat service, when that has one and says it.
     pub invite: AskInvite,
     /// Whose a process of this user is: the person's, or an agent's.
     pub whose: fn(u32) -> Peer,
     pub protections: Arc<[ProtectionShape]>,
+    /// Goes under `/assets`, for everybody: style, icons and scripts.
+    pub assets: Router,
+    /// What runs here: a name and a version each, Vigie's own first.
+    pub versions: Arc<[(String, String)]>,
+    pub doctor: Examine,
+    /// What a new session can be in.
+    pub projects: Arc<[String]>,
+    pub agents: Arc<[String]>,
     pub phone: Option<PhoneMount>,
     pub programs: Option<ProgramsMount>,
     /// The account on Matrix, where there is one.
@@ -110,8 +131,9 @@ pub trait MatrixDesk: Send + Sync {
         step: VerificationStep,
     ) -> Result<VerificationShape, MatrixRefusal>;
 
-    /// Takes somebody as they are now, although it is not the identity that was verified.
-    async fn accept_change(&self, user: String) -> Result<(), MatrixRefusal>;
+    /// Takes somebody as they are now, although it is not the identity that was known: with the master
+    /// key that whoever says so looked at.
+    async fn accept_change(&self, user: String, identity: String) -> Result<(), MatrixRefusal>;
 }
 
 /// What is done with a verification.
@@ -159,8 +181,6 @@ pub struct ProgramsMount {
 pub struct PhoneMount {
     /// Goes under `/phone`.
     pub router: Router,
-    /// Goes under `/assets`, for everybody: style and icons.
-    pub assets: Router,
     /// The page that asks for a code, with a line that says why.
     pub login_page: fn(Option<&str>) -> String,
     /// Puts the caller into a request as the phone's router expects it.

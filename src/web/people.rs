@@ -69,6 +69,12 @@ impl People {
         caller(owner.expect("the configuration has an owner"), Way::Desk)
     }
 
+    /// What somebody is called; of who is not in the configuration any more, the id.
+    pub(super) fn name(&self, id: &str) -> String {
+        let human = self.0.iter().find(|human| human.id.as_str() == id);
+        human.map_or_else(|| id.to_owned(), |human| human.name.clone())
+    }
+
     pub(super) fn ids(&self) -> Vec<String> {
         self.0.iter().map(|human| human.id.to_string()).collect()
     }

@@ -27,6 +27,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
+use vigie_core::Timestamp;
 
 use super::{
     api,
@@ -38,6 +39,7 @@ use super::{
     logins::{Logins, LoginsError},
     loopback::{self, OtherEnd},
     outside::{Outside, ProgramsMount},
+    pages,
     people::{Caller, People},
     shapes::Reaches,
     socket::{self, Peer},
@@ -79,6 +81,9 @@ pub(super) struct Shared {
     pub(super) cookie: String,
     pub(super) url: PublicUrl,
     pub(super) reaches: Reaches,
+    /// When these doors were opened.
+    pub(super) since: Timestamp,
+    pub(super) examined: pages::system::Examined,
     pub(super) clock: Clock,
     pub(super) tasks: Tasks,
 }
@@ -141,6 +146,8 @@ pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
         cookie: guard::cookie_name(listening),
         reaches: reaches(config, listening),
         url: url.clone(),
+        since: clock.now(),
+        examined: pages::system::Examined::default(),
         outside,
         clock,
         tasks: tasks.clone(),
@@ -205,13 +212,14 @@ fn browsers(app: &App) -> Router {
     let mut inside: Router<App> = Router::new()
         .route("/", get(home))
         .nest("/api/v1", api::router())
-        .fallback(async || Fault::no_such_page());
-    let mut open = login::router().route("/healthz", get(healthz));
+        .merge(pages::router())
+        .fallback(pages::nothing_here);
+    let open = login::router().route("/healthz", get(healthz));
     if let Some(phone) = &app.outside.phone {
         let page = phone.router.clone().layer(middleware::from_fn(phone_allowed));
         inside = inside.nest_service("/phone", page);
-        open = open.nest_service("/assets", phone.assets.clone());
     }
+    let open = open.nest_service("/assets", app.outside.assets.clone());
     let open = open.layer(middleware::from_fn(hurry));
     let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::signed_in));
     open.merge(inside)

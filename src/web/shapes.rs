@@ -22,12 +22,13 @@ use vigie_core::{
 };
 
 pub use matrix::{
-    ConfirmVerification, EmojiShape, MatrixPersonShape, MatrixRoomShape, MatrixShape,
-    NewVerification, VerificationBegun, VerificationShape, VerificationState,
+    AcceptIdentity, ConfirmVerification, EmojiShape, MatrixDeviceShape, MatrixPersonShape,
+    MatrixRoomShape, MatrixShape, NewVerification, VerificationBegun, VerificationShape,
+    VerificationState,
 };
 pub use runs::{
     BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,
-    RetryRun, RunShape, StepShape, WorkflowShape,
+    RetryRun, RunShape, SaveText, Saved, StepShape, WorkflowShape,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +37,9 @@ pub struct ErrorShape {
     pub hint: Option<String>,
     /// Stable, for programs.
     pub code: String,
+    /// One sentence for each value that is wrong, where several can be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mistakes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -387,6 +391,17 @@ pub struct SendText {
     pub form: FormShape,
 }
 
+/// What is typed into a session's terminal: the text, then the keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TypeKeys {
+    #[serde(default)]
+    pub text: String,
+    /// `esc`, `enter`, `ctrl-c` and so on.
+    #[serde(default)]
+    pub keys: Vec<String>,
+}
+
 /// `text` unless it is one of the agent's own slash commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -422,6 +437,13 @@ pub struct Done {
 #[serde(deny_unknown_fields)]
 pub struct AnswerGate {
     pub choice: String,
+}
+
+/// A button of a card, as the page has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TapGate {
+    pub action: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 
 mod both;
 mod newcomers;
+mod readers;
 #[path = "../support"]
 mod support {
     pub(crate) mod home;
@@ -255,10 +256,11 @@ async fn strangers_reach_nothing_whatever_they_send() {
     mallory.join(&life.room).await;
     mallory.send(&life.room, &Text::plain("approve").reply_to(&card.id)).await;
     mallory.react(&life.room, &card.id, "👍").await;
+    life.hears("Vigie knows nobody by that name").await;
+    life.phone.kick(&life.room, mallory.user()).await;
     // What comes later in the same room is through, so all of that is.
-    life.say("[PD-285] stream 3").await;
-    life.say("/status").await;
-    life.hears("PD-285").await;
+    let later = life.say("[PD-285] stream 3").await;
+    life.phone.wait_reaction(&life.room, &later, "👀").await;
     assert_eq!(life.home.session("PD-285").await["state"], "waiting");
     let view = mallory.view();
     let answers = view.rooms[&trap].messages.iter().filter(|one| one.sender == life.bot);

@@ -23,6 +23,10 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         }
         Err(why) => missing("the conformance suite", &why)?,
     }
+    match tools::axe() {
+        Ok(script) => drop(cargo.env("VIGIE_TEST_AXE", script)),
+        Err(why) => missing("the look for barriers on the pages", &why)?,
+    }
     match tools::matrix() {
         Ok((synapse, phone)) => {
             println!(

@@ -15,6 +15,9 @@ const CLAUDE: &str = "2.1.332";
 const CONFORMANCE: &str = "0.2.0-alpha.12";
 const NODE: &str = "24.22.3";
 
+/// What looks over the pages for barriers.
+const AXE: &str = "4.14.1";
+
 /// The program of Claude Code, from its npm package for this machine; fetched once.
 pub(crate) fn claude() -> Result<PathBuf> {
     let package = format!("@anthropic-ai/claude-code-{}", platform()?);
@@ -42,6 +45,19 @@ pub(crate) fn conformance() -> Result<PathBuf> {
         bail!("the suite in {} does not start", folder.display());
     }
     Ok(folder)
+}
+
+/// The script of axe-core, which finds what keeps people from using a page; fetched once.
+pub(crate) fn axe() -> Result<PathBuf> {
+    let folder = crate::root().join("target/test-tools").join(format!("axe-core-{AXE}"));
+    let script = folder.join("node_modules/axe-core/axe.min.js");
+    if !script.is_file() {
+        install(&folder, &[format!("axe-core@{AXE}")])?;
+    }
+    if !script.is_file() {
+        bail!("{} is not in its package", script.display());
+    }
+    Ok(script)
 }
 
 /// The environments of Python with a homeserver and with what the phone of the tests is made of; made

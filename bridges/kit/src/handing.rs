@@ -9,7 +9,7 @@ use std::{
 use tracing::info;
 use vigie_core::{
     bridge::{Accepted, Heard, Inbox, NotAccepted, Noted},
-    id::BridgeName,
+    id::{BridgeName, ChatId},
 };
 
 use crate::pause;
@@ -46,6 +46,12 @@ impl Handing<'_> {
     /// Hands in until the daemon has written it down.
     pub async fn accepted(self, heard: &Heard) -> Accepted {
         until_taken(|| self.accept(heard.clone(), ACCEPT)).await
+    }
+
+    /// Whether nothing is on its way to that chat; asked until there is an answer.
+    pub async fn is_still(self, chat: &ChatId) -> bool {
+        let bridge = BridgeName::new(self.bridge);
+        until_taken(|| in_time(self.inbox.is_still(&bridge, chat), ACCEPT)).await
     }
 
     /// Hands in what the service says about itself until the daemon has written it down.

@@ -4,7 +4,7 @@ use std::{
     num::NonZeroUsize,
     path::PathBuf,
     pin::pin,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU32},
+    sync::{Arc, atomic::AtomicU32},
     time::Duration,
 };
 use tokio::{
@@ -12,12 +12,12 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::sync::CancellationToken;
-use vigie_bridge_kit::database::OpenError;
+use vigie_bridge_kit::{clock::Clock, database::OpenError, pulse::Pulse};
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Cards, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room,
-        Said, Say, SayError, Taps, TextUnit,
+        Bridge, Budget, Cards, Counts, Files, Health, Inbox, Limits, Lost, Over, Place, Reactions,
+        Repeats, Room, Said, Say, SayError, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
@@ -26,7 +26,9 @@ use crate::{
     NAME,
     account::{Folder, FolderError, Held, Session},
     connect::{self, NotReady},
-    halves, hear, say,
+    halves, hear,
+    readers::Readers,
+    say,
     store::Store,
     verify::Verifying,
 };
@@ -53,9 +55,6 @@ const THREAD_AFTER: Duration = Duration::from_secs(20);
 /// How long what is being said may go on when its client is to be left: an answer that comes at all
 /// comes within moments.
 const TO_END: Duration = Duration::from_secs(5);
-
-/// Where the time comes from.
-pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// Where sessions stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +83,8 @@ pub struct Policy {
     pub unencrypted: Rule,
     /// Rooms without encryption.
     pub plain_rooms: Rule,
+    /// Another identity of somebody who was never verified.
+    pub new_identities: Rule,
 }
 
 /// How much the homeserver lets the account send.
@@ -108,6 +109,8 @@ pub struct Options {
     pub polls: bool,
     /// Whether cards come with the reactions that answer them, to tap on.
     pub quick_reactions: bool,
+    /// What counts of the reactions that people put, which the homeserver could have put too.
+    pub reactions: Counts,
     /// Parts until a long text becomes one part and a document; 0: always a document.
     pub parts: Option<usize>,
 }
@@ -133,6 +136,7 @@ pub struct MatrixBridge {
     pub(crate) pace: Pace,
     pub(crate) polls: bool,
     pub(crate) quick_reactions: bool,
+    reactions: Counts,
     pub(crate) parts: usize,
     pub(crate) store: Store,
     /// The account's one client, made by whoever asks first.
@@ -143,7 +147,8 @@ pub struct MatrixBridge {
     leaving: Notify,
     pub(crate) verifying: Verifying,
     pub(crate) saying: say::Saying,
-    health: Mutex<Health>,
+    pub(crate) readers: Readers,
+    pulse: Pulse,
     /// One hears at a time.
     pub(crate) hearing: tokio::sync::Mutex<()>,
     /// How many syncs in a row were cut off while matrix-sdk may have been reading them.
@@ -176,12 +181,14 @@ impl MatrixBridge {
             pace: options.pace,
             polls: options.polls,
             quick_reactions: options.quick_reactions,
+            reactions: options.reactions,
             parts: options.parts.unwrap_or(PARTS),
             client: tokio::sync::Mutex::default(),
             saying_now: RwLock::default(),
             leaving: Notify::new(),
             saying: say::Saying::default(),
-            health: Mutex::default(),
+            readers: Readers::default(),
+            pulse: Pulse::default(),
             hearing: tokio::sync::Mutex::default(),
             cut_off: AtomicU32::default(),
             _held: held,
@@ -240,25 +247,28 @@ impl MatrixBridge {
         }
     }
 
+    /// Reactions are not encrypted, whatever room they are in.
+    pub(crate) fn reactions(&self) -> Reactions {
+        Reactions::Forgeable(self.reactions)
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         (self.clock)()
     }
 
     /// A sync came back: the homeserver told everything up to now.
     pub(crate) fn heard_all(&self) {
-        let heard = Some(self.now());
-        *self.health.lock().unwrap_or_else(PoisonError::into_inner) =
-            Health { heard, trouble: None };
+        self.pulse.heard_all(self.now());
     }
 
     /// Why syncs do not come back, and what to do about it.
     pub(crate) fn in_trouble(&self, trouble: String) {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).trouble = Some(trouble);
+        self.pulse.in_trouble(trouble);
     }
 }
 
 /// What a chat on Matrix takes; `parts` as in [`Options::parts`].
-pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
+pub fn limits(room: Room, pace: Pace, parts: Option<usize>, reactions: Counts) -> Limits {
     let _ = room; // an account's events are counted, whatever room they go to
     let minute = Duration::from_mins(1);
     let events = u32::try_from(pace.events_a_minute.get()).unwrap_or(u32::MAX);
@@ -267,6 +277,7 @@ pub fn limits(room: Room, pace: Pace, parts: Option<usize>) -> Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
         taps: Taps::Unanswered,
+        reactions: Reactions::Forgeable(reactions),
         cards: Cards::Last,
         budget: Some(Budget { calls: BURST as usize, window, over: Over::Service }),
         progress_every: PROGRESS_EVERY,
@@ -282,11 +293,11 @@ impl Bridge for MatrixBridge {
     }
 
     fn limits(&self, room: Room) -> Limits {
-        limits(room, self.pace, Some(self.parts))
+        limits(room, self.pace, Some(self.parts), self.reactions)
     }
 
     fn health(&self) -> Health {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.pulse.health()
     }
 
     async fn say(&self, place: &Place, say: &Say, key: DeliveryId) -> Result<Said, SayError> {

@@ -96,6 +96,7 @@ fn builder(folder: &Folder, homeserver: &str) -> Result<ClientBuilder, NotReady>
     folder.make()?;
     folder.make_crypto()?;
     let key = folder.store_key()?;
+    folder.make_stores()?;
     let store = SqliteStoreConfig::with_low_memory_config(folder.crypto()).key(Some(&key));
     Ok(Client::builder()
         .homeserver_url(homeserver)
@@ -158,10 +159,28 @@ pub(crate) async fn restore(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, os::unix::fs::PermissionsExt as _};
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
     };
+
+    #[tokio::test]
+    async fn every_file_of_the_stores_is_for_this_user_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::new(home.path().join("matrix"));
+        let client = build_for_setup(&folder, "http://127.0.0.1:1").await.unwrap();
+        let mut files = 0;
+        for entry in fs::read_dir(folder.crypto()).unwrap() {
+            let entry = entry.unwrap();
+            let mode = entry.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o077, 0, "{}", entry.path().display());
+            assert!(entry.metadata().unwrap().len() > 0, "{} is none", entry.path().display());
+            files += 1;
+        }
+        assert!(files >= 4, "{files}");
+        drop(client);
+    }
 
     #[tokio::test]
     async fn a_password_does_not_follow_a_redirect() {

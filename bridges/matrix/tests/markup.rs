@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use std::{fmt::Write as _, fs, num::NonZeroUsize, path::Path, time::Instant};
 use vigie_core::{
-    bridge::{Limits, Room},
+    bridge::{Counts, Limits, Room},
     text::{Rich, Style, fit, markdown},
 };
 use vigie_matrix::{
@@ -18,7 +18,7 @@ use vigie_matrix::{
 
 fn taken() -> Limits {
     let pace = Pace { events_a_minute: NonZeroUsize::MIN };
-    limits(Room::Direct, pace, None)
+    limits(Room::Direct, pace, None, Counts::Answers)
 }
 
 /// Characters that no reader sees, or that a service may join.

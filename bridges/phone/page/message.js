@@ -57,7 +57,7 @@ const over = (message, body) =>
   el("details", { class: "note run", id: message.id, dir: "auto" }, el("summary", {}, said(body.ended)), graph(body.lines.slice(1)));
 
 /** The steps of a run, a line each with a mark of its own. */
-const graph = (lines) => el("ul", { class: "graph" }, ...lines.map((line) => el("li", { dir: "auto" }, said(line))));
+const graph = (lines) => el("ul", { class: "run-lines" }, ...lines.map((line) => el("li", { dir: "auto" }, said(line))));
 
 const progress = (message, body) => {
   const of = message.what.from;

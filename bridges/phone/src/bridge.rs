@@ -35,7 +35,7 @@ pub struct Link {
     pub name: &'static str,
     /// Absolute: `/board`.
     pub path: &'static str,
-    /// Of the sprite [`ICONS`](crate::ICONS): `i-board`.
+    /// Of the drawings all pages share: `i-board`.
     pub icon: &'static str,
 }
 

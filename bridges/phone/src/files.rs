@@ -9,41 +9,35 @@ use axum::{
 };
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::Link;
+use vigie_look::{CSS, File, ICONS, JAVASCRIPT};
 
-/// The drawings of all pages, as one hidden `<svg>` to put at the start of a page's body; used as
-/// `<svg class="i" aria-hidden="true"><use href="#i-bell"/></svg>`.
-pub const ICONS: &str = include_str!("../page/icons.svg");
+use crate::Link;
 
 const SHELL: &str = include_str!("../page/shell.html");
 const OFFLINE: &str = include_str!("../page/offline.html");
 const WORKER: &str = include_str!("../page/worker.js");
 
-const CSS: &str = "text/css; charset=utf-8";
-const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
-const SVG: &str = "image/svg+xml";
-
-/// Every page shares these, so they are served at `/assets` without a login.
-const ASSETS: [(&str, &str, &str); 17] = [
-    ("look.css", CSS, include_str!("../page/look.css")),
-    ("phone.css", CSS, include_str!("../page/phone.css")),
-    ("main.js", JAVASCRIPT, include_str!("../page/main.js")),
-    ("dom.js", JAVASCRIPT, include_str!("../page/dom.js")),
-    ("rich.js", JAVASCRIPT, include_str!("../page/rich.js")),
-    ("model.js", JAVASCRIPT, include_str!("../page/model.js")),
-    ("live.js", JAVASCRIPT, include_str!("../page/live.js")),
-    ("outbox.js", JAVASCRIPT, include_str!("../page/outbox.js")),
-    ("message.js", JAVASCRIPT, include_str!("../page/message.js")),
-    ("card.js", JAVASCRIPT, include_str!("../page/card.js")),
-    ("chat.js", JAVASCRIPT, include_str!("../page/chat.js")),
-    ("composer.js", JAVASCRIPT, include_str!("../page/composer.js")),
-    ("commands.js", JAVASCRIPT, include_str!("../page/commands.js")),
-    ("lists.js", JAVASCRIPT, include_str!("../page/lists.js")),
-    ("icon.svg", SVG, include_str!("../page/icon.svg")),
-    ("favicon.svg", SVG, include_str!("../page/favicon.svg")),
-    ("favicon-waiting.svg", SVG, include_str!("../page/favicon-waiting.svg")),
+/// Served at `/assets` without a login, beside those that all pages share.
+const ASSETS: [File; 14] = [
+    File { name: "phone.css", mime: CSS, text: include_str!("../page/phone.css") },
+    File { name: "main.js", mime: JAVASCRIPT, text: include_str!("../page/main.js") },
+    File { name: "dom.js", mime: JAVASCRIPT, text: include_str!("../page/dom.js") },
+    File { name: "rich.js", mime: JAVASCRIPT, text: include_str!("../page/rich.js") },
+    File { name: "model.js", mime: JAVASCRIPT, text: include_str!("../page/model.js") },
+    File { name: "live.js", mime: JAVASCRIPT, text: include_str!("../page/live.js") },
+    File { name: "outbox.js", mime: JAVASCRIPT, text: include_str!("../page/outbox.js") },
+    File { name: "message.js", mime: JAVASCRIPT, text: include_str!("../page/message.js") },
+    File { name: "card.js", mime: JAVASCRIPT, text: include_str!("../page/card.js") },
+    File { name: "chat.js", mime: JAVASCRIPT, text: include_str!("../page/chat.js") },
+    File { name: "composer.js", mime: JAVASCRIPT, text: include_str!("../page/composer.js") },
+    File { name: "commands.js", mime: JAVASCRIPT, text: include_str!("../page/commands.js") },
+    File { name: "lists.js", mime: JAVASCRIPT, text: include_str!("../page/lists.js") },
+    File {
+        name: "manifest.webmanifest",
+        mime: "application/manifest+json",
+        text: include_str!("../page/manifest.webmanifest"),
+    },
 ];
-const MANIFEST: &str = include_str!("../page/manifest.webmanifest");
 
 /// One file of the pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,22 +50,28 @@ pub struct Asset {
 
 /// The file at `/assets/{path}`.
 pub fn asset(path: &str) -> Option<Asset> {
-    let manifest = [("manifest.webmanifest", "application/manifest+json", MANIFEST)];
-    let (_, mime, text) =
-        ASSETS.iter().chain(&manifest).find(|(name, ..)| *name == path).copied()?;
+    find(path, &[])
+}
+
+fn find(path: &str, more: &[File]) -> Option<Asset> {
+    let all = ASSETS.iter().chain(&vigie_look::FILES).chain(more);
+    let File { mime, text, .. } = all.copied().find(|file| file.name == path)?;
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     let etag = format!("\"{:016x}\"", hasher.finish());
     Some(Asset { mime, bytes: text.as_bytes(), etag })
 }
 
-/// All of [`asset`], to be nested under `/assets`.
-pub fn assets_router() -> Router {
-    Router::new().route("/{name}", get(serve))
+/// All of [`asset`] and `more` files of other pages, to be nested under `/assets`.
+pub fn assets_router(more: &'static [File]) -> Router {
+    let get_one = move |Path(name): Path<String>, asked: HeaderMap| async move {
+        serve(find(&name, more), &asked)
+    };
+    Router::new().route("/{name}", get(get_one))
 }
 
-async fn serve(Path(name): Path<String>, asked: HeaderMap) -> Response {
-    let Some(asset) = asset(&name) else {
+fn serve(asset: Option<Asset>, asked: &HeaderMap) -> Response {
+    let Some(asset) = asset else {
         return (StatusCode::NOT_FOUND, "there is no such file").into_response();
     };
     // Asked for each time and sent only when it changed: an update of Vigie shows at once.
@@ -121,8 +121,7 @@ mod tests {
 
     #[test]
     fn the_page_is_small() {
-        let own = ASSETS.iter().filter(|(name, ..)| *name != "look.css");
-        let total = own.map(|(.., text)| text.len()).sum::<usize>() + shell(&[]).len();
+        let total = ASSETS.iter().map(|file| file.text.len()).sum::<usize>() + shell(&[]).len();
         assert!(total < BUDGET, "{total} bytes");
     }
 
@@ -137,7 +136,7 @@ mod tests {
 
     #[test]
     fn no_script_of_ours_makes_markup_of_text() {
-        for (name, mime, text) in ASSETS {
+        for File { name, mime, text } in ASSETS {
             if mime == JAVASCRIPT {
                 for way in
                     ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("]
@@ -150,7 +149,7 @@ mod tests {
 
     #[test]
     fn every_icon_that_is_used_is_drawn() {
-        let used = ASSETS.iter().map(|(.., text)| *text).chain([SHELL]);
+        let used = ASSETS.iter().map(|file| file.text).chain([SHELL]);
         for text in used {
             for name in text.split(['"', '#', '`']).filter(|word| word.starts_with("i-")) {
                 assert!(ICONS.contains(&format!("id=\"{name}\"")), "{name}");

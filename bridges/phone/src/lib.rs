@@ -17,7 +17,7 @@ mod store;
 mod view;
 
 pub use bridge::{Link, Options, PhoneBridge, Retry};
-pub use files::{Asset, ICONS, asset, assets_router};
+pub use files::{Asset, asset, assets_router};
 pub use http::{CONTENT_SECURITY_POLICY, Person};
 pub use login::login_page;
 pub use vigie_bridge_kit::{clock::Clock, database::OpenError};

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
@@ -26,6 +26,13 @@ use crate::agents::{
 const READ: u64 = 64 << 20;
 /// Longest line about something that is neither a person's nor the agent's words, in characters.
 const NOTE_CHARS: usize = 160;
+/// Results of tools that are kept, the newest.
+const RESULTS: usize = 400;
+/// Longest part of a result that is kept, in bytes …
+const RESULT: usize = 4 << 10;
+/// … and how much of it is looked through for secrets: one that is cut in two is not recognised, so
+/// what stands at the cut is dropped.
+const RESULT_READ: usize = 16 << 10;
 
 /// One thing in a conversation, the secrets in it masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +61,9 @@ pub enum What {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Talk {
     pub said: Vec<Said>,
+    /// What came of uses of tools, by their place in `said`: the beginnings of the newest results,
+    /// secrets masked.
+    pub came: BTreeMap<usize, String>,
     /// Bytes at its beginning that were not read.
     pub skipped: u64,
 }
@@ -96,12 +106,16 @@ pub fn read_transcript(path: &Path) -> io::Result<Talk> {
     if skipped > 0 {
         lines.next(); // the rest of a line
     }
-    let mut talk = Talk { said: Vec::new(), skipped };
+    let mut talk = Talk { skipped, ..Talk::default() };
+    let mut calls = Calls::new();
     for line in lines.filter(|line| may_say(line)) {
         // The last line may still be being written.
         if let Ok(line) = json::read::<Value>(line) {
-            talk.hear(&line);
+            talk.hear(&line, &mut calls);
         }
+    }
+    for came in talk.came.values_mut() {
+        *came = shown_result(came);
     }
     Ok(talk)
 }
@@ -119,8 +133,19 @@ fn may_say(line: &[u8]) -> bool {
     telling.into_iter().any(has)
 }
 
+/// Uses of tools whose results are not known yet: the program's id of each, and its place.
+type Calls = HashMap<String, usize>;
+
+fn shown_result(raw: &str) -> String {
+    let masked = mask(raw).text;
+    let whole = raw.len() + char::MAX.len_utf8() <= RESULT_READ;
+    let most = if whole { RESULT } else { RESULT.min(masked.len().saturating_sub(RESULT)) };
+    let cut = masked.floor_char_boundary(most);
+    if whole && cut == masked.len() { masked } else { format!("{}\n…", &masked[..cut]) }
+}
+
 impl Talk {
-    fn hear(&mut self, line: &Value) {
+    fn hear(&mut self, line: &Value, calls: &mut Calls) {
         let at = text(line, "timestamp").and_then(|at| at.parse().ok());
         if is(line, "isSidechain") {
             match self.said.last_mut() {
@@ -135,7 +160,10 @@ impl Talk {
         let content = line.pointer("/message/content").unwrap_or(&Value::Null);
         let mut add = |what: Option<What>| self.said.extend(what.map(|what| Said { at, what }));
         match (text(line, "type"), text(line, "subtype")) {
-            (Some("user"), _) => add(prompt(content, line.get("origin"))),
+            (Some("user"), _) => {
+                add(prompt(content, line.get("origin")));
+                self.take_results(content, calls);
+            }
             (Some("attachment"), _) if line.pointer("/attachment/hookEvent").is_some() => {
                 add(line.get("attachment").and_then(beside));
             }
@@ -148,13 +176,36 @@ impl Talk {
             }
             (Some("assistant"), _) => {
                 for block in content.as_array().into_iter().flatten() {
-                    add(answered(block));
+                    self.take_answer(at, block, calls);
                 }
             }
             (Some("system"), Some("compact_boundary")) => {
                 add(Some(note("The context was compacted; the agent went on from a summary.")));
             }
             (Some(_) | None, _) => {}
+        }
+    }
+
+    fn take_answer(&mut self, at: Option<Timestamp>, block: &Value, calls: &mut Calls) {
+        let Some(what) = answered(block) else { return };
+        if let (What::Tool { .. }, Some(id)) = (&what, text(block, "id")) {
+            calls.insert(id.to_owned(), self.said.len());
+        }
+        self.said.push(Said { at, what });
+    }
+
+    fn take_results(&mut self, content: &Value, calls: &mut Calls) {
+        for block in content.as_array().into_iter().flatten() {
+            let id = text(block, "tool_use_id");
+            let Some(call) = id.and_then(|id| calls.remove(id)) else { continue };
+            let mut result = words(block.get("content").unwrap_or(&Value::Null));
+            result.truncate(result.floor_char_boundary(RESULT_READ));
+            if !result.trim().is_empty() {
+                self.came.insert(call, result);
+            }
+        }
+        while self.came.len() > RESULTS {
+            self.came.pop_first();
         }
     }
 }
@@ -323,6 +374,32 @@ mod tests {
                 What::Agent { text: "Done.".into() },
             ]
         );
+    }
+
+    #[test]
+    fn what_came_of_a_tool_is_kept_beside_it() {
+        let key = "sk-ant-api03-abcdefghijklmnop1234567890";
+        let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Bash", "input": {"command": "ls"}}]);
+        let result = |id: &str, content: Value| {
+            user(json!([{"type": "tool_result", "tool_use_id": id, "content": content}]))
+        };
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        for line in [
+            user("go"),
+            assistant(&call("a")),
+            assistant(&call("b")),
+            result("b", json!([{"type": "text", "text": format!("two {key}")}])),
+            result("a", json!("x".repeat(40_000))),
+            result("c", json!("of no call that was seen")),
+        ] {
+            writeln!(file, "{line}").unwrap();
+        }
+        let talk = read_transcript(file.path()).unwrap();
+        assert_eq!(talk.said.len(), 3);
+        assert_eq!(talk.came.keys().copied().collect::<Vec<_>>(), [1, 2]);
+        assert!(talk.came[&1].starts_with("xxx") && talk.came[&1].ends_with('…'));
+        assert!(talk.came[&1].len() < RESULT + 10);
+        assert!(talk.came[&2].starts_with("two sk-ant-•••"), "{}", talk.came[&2]);
     }
 
     #[test]

@@ -8,13 +8,16 @@ pub use vigie_matrix::account::{
 };
 
 use std::{future::Future, path::Path, pin::Pin, sync::Arc};
-use vigie_core::{bridge::Room, id::BridgeName};
+use vigie_core::{
+    bridge::{Counts, Room},
+    id::BridgeName,
+};
 use vigie_matrix::{MatrixBridge, Options, Pace, Policy, Rule};
 
 use super::{Bridges, MATRIX, unready::Unready};
 use crate::{
     clock::Clock,
-    config::{self, Config, LongAnswers, OnOff, Unsafe},
+    config::{self, Config, LongAnswers, OnOff, Reactions, Unsafe},
 };
 
 /// The account's folder, in the data folder.
@@ -48,7 +51,9 @@ pub(super) fn add(mut bridges: Bridges, config: &Config, data: &Path, clock: &Cl
             let name = BridgeName::new(MATRIX);
             let trouble = format!("{wrong}. Then: vigie down, vigie up");
             let (pace, parts) = (pace(&config.matrix), parts(config.matrix.long_answers));
-            let limits = Box::new(move |room: Room| vigie_matrix::limits(room, pace, parts));
+            let counts = counts(config.matrix.reactions);
+            let limits =
+                Box::new(move |room: Room| vigie_matrix::limits(room, pace, parts, counts));
             bridges.all.push(Arc::new(Unready { name, trouble, limits }));
         }
     }
@@ -72,10 +77,12 @@ fn options(config: &Config, data: &Path, clock: &Clock) -> Options {
             unsigned_devices: rule(matrix.unsigned_devices),
             unencrypted: rule(matrix.unencrypted),
             plain_rooms: rule(matrix.plain_rooms),
+            new_identities: rule(matrix.new_identities),
         },
         pace: pace(matrix),
         polls: matrix.polls == OnOff::On,
         quick_reactions: matrix.quick_reactions == OnOff::On,
+        reactions: counts(matrix.reactions),
         parts: parts(matrix.long_answers),
     }
 }
@@ -84,6 +91,14 @@ fn rule(word: Unsafe) -> Rule {
     match word {
         Unsafe::Refuse => Rule::Refuse,
         Unsafe::Accept => Rule::Accept,
+    }
+}
+
+fn counts(reactions: Reactions) -> Counts {
+    match reactions {
+        Reactions::Answer => Counts::Answers,
+        Reactions::Deny => Counts::Denials,
+        Reactions::Ignore => Counts::Nothing,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `vigie matrix`: the account on Matrix, and who is who there.
 
+mod accept;
 mod status;
 mod terminal;
 mod verify;
@@ -7,10 +8,7 @@ mod verify;
 use clap::Subcommand;
 
 use super::{Desk, failure::Failure, out::Out, plain};
-use crate::{
-    hold::ancestry,
-    web::{client::segment, shapes::Done},
-};
+use crate::hold::ancestry;
 
 #[derive(Debug, Subcommand)]
 pub enum Matrix {
@@ -21,7 +19,7 @@ pub enum Matrix {
         /// Whom, as @name:example.org [default: who asks, else whom the configuration names]
         user: Option<String>,
     },
-    /// Take somebody as they are now, although their identity changed since they were verified
+    /// Look at somebody's identity beside the one known before, and take them as they are now
     Accept {
         /// Whom, as @name:example.org
         user: String,
@@ -33,7 +31,7 @@ pub(super) async fn run(what: Matrix, desk: &Desk) -> Result<(), Failure> {
     match what {
         Matrix::Status => status::run(desk).await,
         Matrix::Verify { user } => verify::run(user, desk).await,
-        Matrix::Accept { user } => accept(&user, desk).await,
+        Matrix::Accept { user } => accept::run(&user, desk).await,
     }
 }
 
@@ -46,17 +44,9 @@ fn outside_of_sessions() -> Result<(), Failure> {
     Err(Failure::refused("inside_a_session", words).hint("Run it in a terminal outside of Vigie."))
 }
 
-async fn accept(user: &str, desk: &Desk) -> Result<(), Failure> {
-    terminal::needed("taking another identity for somebody's")?;
-    let who = plain::line(user);
-    let question = format!(
-        "Somebody else may speak as {who} now: ask them in person whether they set their identity \
-         up anew. Take it unseen?"
-    );
-    if terminal::ask(&question, &desk.out).await? != terminal::Answer::Yes {
-        return Err(Failure::refused("not_accepted", "nothing was changed"));
-    }
-    let path = format!("/matrix/people/{}/accept", segment(user));
-    let done: Done = desk.client.post(&path, &()).await?;
-    desk.out.show(&done, |_: &Out, done| plain::line(&done.words))
+/// As apps show keys for comparing by eye.
+fn in_fours(key: &str) -> String {
+    let letters: Vec<char> = plain::line(key).chars().collect();
+    let fours: Vec<String> = letters.chunks(4).map(|four| four.iter().collect()).collect();
+    fours.join(" ")
 }

@@ -1,9 +1,9 @@
 //! `vigie matrix status`.
 
-use super::{Desk, Failure, Out, plain};
+use super::{Desk, Failure, Out, in_fours, plain};
 use crate::{
     cli::out::{Cell, Ink, table},
-    web::shapes::{MatrixPersonShape, MatrixRoomShape, MatrixShape},
+    web::shapes::{MatrixDeviceShape, MatrixPersonShape, MatrixRoomShape, MatrixShape},
 };
 
 pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
@@ -16,6 +16,11 @@ fn words(out: &Out, account: &MatrixShape) -> String {
     if !account.people.is_empty() {
         let people: Vec<_> = account.people.iter().map(|each| person(out, each)).collect();
         parts.push(format!("People:\n{}", table(&people)));
+        let unsigned: Vec<_> =
+            account.people.iter().flat_map(|each| unsigned(account, each)).collect();
+        if !unsigned.is_empty() {
+            parts.push(out.ink(Ink::Wait, &unsigned.join("\n")));
+        }
     }
     if account.rooms.is_empty() {
         parts.push("It is in no room yet.".into());
@@ -60,13 +65,6 @@ fn facts(out: &Out, account: &MatrixShape) -> Vec<Vec<Cell>> {
     ]
 }
 
-/// As apps show keys for comparing by eye.
-fn in_fours(key: &str) -> String {
-    let letters: Vec<char> = plain::line(key).chars().collect();
-    let fours: Vec<String> = letters.chunks(4).map(|four| four.iter().collect()).collect();
-    fours.join(" ")
-}
-
 fn kept(out: &Out, state: &str) -> Cell {
     match state {
         "on" => Cell::inked(out, Ink::Good, "on"),
@@ -83,9 +81,38 @@ fn person(out: &Out, each: &MatrixPersonShape) -> Vec<Cell> {
             Ink::Bad,
             "CHANGED since verified, so not heard: vigie matrix verify, or vigie matrix accept",
         ),
+        "renewed" => Cell::inked(
+            out,
+            Ink::Bad,
+            "ANOTHER identity than before, so not heard: vigie matrix verify, or vigie matrix accept",
+        ),
+        "no_identity" => Cell::inked(
+            out,
+            Ink::Wait,
+            "no identity: nobody can verify them, and their devices are not signed; in their app: Settings, Encryption",
+        ),
         other => Cell::inked(out, Ink::Dim, plain::line(other)),
     };
     vec![Cell::plain(plain::line(&each.user)), standing]
+}
+
+/// Devices of theirs that nobody vouches for, and what comes of it.
+fn unsigned(account: &MatrixShape, person: &MatrixPersonShape) -> Vec<String> {
+    let what = if account.unsigned_read {
+        "it gets everything all the same, as the configuration says"
+    } else {
+        "it sees unreadable messages only, and what it writes is not taken"
+    };
+    let line = |device: &MatrixDeviceShape| {
+        let name = device.name.as_deref().map(|name| format!(" (\"{}\")", plain::line(name)));
+        format!(
+            "Device {}{} of {} is not verified by its owner: {what}. It is verified in its own app: Settings, Sessions.",
+            plain::line(&device.id),
+            name.unwrap_or_default(),
+            plain::line(&person.user)
+        )
+    };
+    person.unsigned.iter().map(line).collect()
 }
 
 fn room(out: &Out, each: &MatrixRoomShape) -> Vec<Cell> {
@@ -113,6 +140,9 @@ mod tests {
         let person = |user: &str, standing: &str| MatrixPersonShape {
             user: user.into(),
             standing: standing.into(),
+            identity: None,
+            known: None,
+            unsigned: Vec::new(),
         };
         let room = |name: &str, kind: &str, encrypted| MatrixRoomShape {
             id: "!room".into(),
@@ -138,7 +168,16 @@ mod tests {
             people: vec![
                 person("@ines:example.org", "verified"),
                 person("@omar:example.org", "changed"),
+                person("@awa:example.org", "renewed"),
+                MatrixPersonShape {
+                    unsigned: vec![MatrixDeviceShape {
+                        id: "OLDPHONE".into(),
+                        name: Some("Tomas\u{1b}[2J".into()),
+                    }],
+                    ..person("@tomas:example.org", "no_identity")
+                },
             ],
+            unsigned_read: false,
             sealed: 2,
         };
         let words = words(&Out::plain(Clock::system()), &account);
@@ -149,6 +188,11 @@ mod tests {
         assert!(row("last heard").ends_with("not yet"), "{words}");
         assert!(row("@ines:example.org").ends_with("  verified"), "{words}");
         assert!(row("@omar:example.org").contains("CHANGED since verified"), "{words}");
+        assert!(row("@awa:example.org").contains("ANOTHER identity than before"), "{words}");
+        assert!(row("@tomas:example.org").contains("no identity"), "{words}");
+        let device = row("Device OLDPHONE");
+        assert!(device.contains("sees unreadable messages only"), "{words}");
+        assert!(device.contains("Tomas⟦U+001B⟧[2J"), "{words}");
         assert!(row("chat").ends_with("!room  encrypted"), "{words}");
         assert!(row("session").ends_with("!room  not encrypted"), "{words}");
         assert!(row("space").ends_with("!room"), "nobody writes in a space: {words}");

@@ -6,13 +6,16 @@ mod action;
 pub mod fake;
 mod noted;
 mod post;
+mod reactions;
 
 pub use action::{Action, BadAction};
-pub use noted::{Health, Noted};
+pub use noted::{Changed, Entry, Health, Noted, Reader};
 pub use post::{
     Body, Button, Card, CardKind, CardState, Decided, Document, Fact, FilePost, Lapse, Level,
     Media, Part, Post, Progress, Risk, Weight,
 };
+
+pub use reactions::{ByReaction, Counts, Reactions, in_words};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -61,6 +64,17 @@ impl Room {
         match self {
             Self::Direct | Self::DirectThreads => true,
             Self::Group | Self::Forum => false,
+        }
+    }
+
+    /// The same chat, with threads if `other` has them. Whether others read along is not theirs to say.
+    #[must_use]
+    pub fn with_threads_of(self, other: Self) -> Self {
+        match (self.is_direct(), other.has_threads()) {
+            (true, true) => Self::DirectThreads,
+            (true, false) => Self::Direct,
+            (false, true) => Self::Forum,
+            (false, false) => Self::Group,
         }
     }
 
@@ -168,6 +182,8 @@ pub struct Limits {
     pub attention: Attention,
     /// Whether whoever tapped is answered on the spot.
     pub taps: Taps,
+    /// What a reaction may decide.
+    pub reactions: Reactions,
     /// Whether cards outlast a silence.
     pub cards: Cards,
     /// Most that may be sent to one chat; `None`: as much as there is.
@@ -190,6 +206,7 @@ impl Limits {
             files: Files::TextOnly,
             attention: Attention::Pushed,
             taps: Taps::Answered,
+            reactions: Reactions::Proved,
             cards: Cards::Perish,
             budget: None,
             progress_every: Duration::ZERO,
@@ -314,6 +331,12 @@ pub trait Inbox: Send + Sync {
 
     /// Whether this person may be heard at all: asked before anything of theirs is fetched.
     async fn admits(&self, bridge: &BridgeName, from: &str) -> Result<bool, NotAccepted>;
+
+    /// Whether nothing is on its way to that chat: what is said there from now on was decided with all
+    /// in mind that was handed in before. Only services whose chats others can come into ask.
+    async fn is_still(&self, _bridge: &BridgeName, _chat: &ChatId) -> Result<bool, NotAccepted> {
+        Ok(true)
+    }
 }
 
 /// What to tell the person at once where the service has a place for it (a tap's answer).
@@ -367,6 +390,8 @@ pub enum HeardKind {
     Reaction {
         message: MessageId,
         emoji: String,
+        /// The button of that message that it stood for when it was put there.
+        means: Option<Action>,
     },
     /// An emoji taken off a message again.
     TakenBack {

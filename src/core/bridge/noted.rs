@@ -22,6 +22,9 @@ pub enum Noted {
     Shut { chat: ChatId, reason: String },
     /// Somebody deleted the thread.
     ThreadGone { chat: ChatId, thread: ThreadId },
+    /// Who is in a chat besides us or is asked to be, all of them: after each start, and each time that
+    /// it changes. Nothing is said there before it was handed in ([`super::Inbox::is_still`]).
+    Readers { chat: ChatId, readers: Vec<Reader> },
     /// Somebody is in a chat with us that they did not have before, and has said nothing yet.
     Met { chat: ChatId, room: Room, from: String },
     /// Somebody who is not admitted wants to have us in a chat; we did not go.
@@ -32,6 +35,36 @@ pub enum Noted {
     NeedsDesk { words: String },
     /// What came from a person could not be read, even at the last try; it is kept under that number.
     Unread { number: String, reason: String },
+}
+
+/// Somebody in a chat besides us. All of it is what the service says.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Reader {
+    /// The service's own id of the person.
+    pub who: String,
+    /// Who brought them, if it was not they themselves.
+    pub by: Option<String>,
+    pub entry: Entry,
+    /// They are in the room of that thread alone.
+    pub thread: Option<ThreadId>,
+    /// They are not whom we knew by that id.
+    pub changed: Option<Changed>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Entry {
+    Joined,
+    Invited,
+}
+
+/// What stands under a person's id is not what stood there before.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Changed {
+    /// What tells it from any other such change.
+    pub to: String,
+    /// What happened and what to do, as sentences.
+    pub words: String,
 }
 
 /// How hearing goes.

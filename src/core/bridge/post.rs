@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Action;
+use super::{Action, ByReaction};
 use crate::{
     Timestamp,
     id::{GateCode, GateId, HumanId, SessionName},
@@ -127,6 +127,8 @@ pub struct Card {
     pub warnings: Vec<String>,
     pub facts: Vec<Fact>,
     pub risk: Risk,
+    #[serde(default)]
+    pub reactions: ByReaction,
     /// How to answer in words.
     pub answer: String,
     /// Empty once the card is no longer open.

@@ -9,7 +9,7 @@ use std::{
 use crate::{
     Timestamp,
     bridge::{Budget, Mark},
-    delivery::{Delivery, DeliveryState, Outgoing, Rank},
+    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank},
     id::{BridgeName, ChatId},
     state::{ChatState, Purse, State},
 };
@@ -208,7 +208,7 @@ impl State {
     pub(super) fn is_shut(&self, delivery: &Delivery) -> bool {
         let row = self.chats.get(&(delivery.to.bridge.clone(), delivery.to.chat.clone()));
         row.is_some_and(|row| match row.state {
-            ChatState::Shut { .. } => true,
+            ChatState::Shut { .. } => delivery.newest != Some(NewestOf::ReadAlong),
             ChatState::Open | ChatState::Left => false,
         })
     }

@@ -1,13 +1,14 @@
 //! Gates: opened by a request of the agent, decided once, shown everywhere, handed to the agent.
 
 use serde_json::json;
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::{cmp::Reverse, collections::BTreeSet, fmt::Write as _};
 use vigie_workflow::language::OnTimeout;
 
 use super::{
     About, Work,
     card::{answer_rule, buttons, shown},
     given::{Given, decision, lower_first, verdict},
+    reactions::by_reaction,
     show,
 };
 use crate::{
@@ -15,12 +16,12 @@ use crate::{
     agent::{Asked, AtDesk, Decision, OrderKind, Settled},
     answer,
     bridge::{Body, Card, CardKind, CardState, Decided, Lapse, Level, Limits, Mark, Post},
-    command::Refusal,
+    command::{CardView, Refusal},
     delivery::{Rank, Shown},
     gate::{Answer, Asker, Gate, GateState, SessionWaits, TooLate, Waits},
     id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
     session::Life,
-    state::{Chat, Row},
+    state::{Chat, Row, State},
     text::{self, Rich, Style},
 };
 
@@ -155,7 +156,7 @@ impl Work<'_> {
 
     pub(super) fn post_card(&mut self, gate: &Gate, chat: &Chat, level: Level) -> Shown {
         let name = self.waits_name(gate);
-        let mut post = Post { level, ..self.card_post(gate) };
+        let mut post = Post { level, ..self.state.card_post(gate) };
         let stem = format!("{name}-{}", gate.code);
         let limits = self.state.limits_of(&chat.bridge, &chat.chat);
         let fitted = text::fit(&whole(&gate.shown), &of_one_card(limits, gate), &stem);
@@ -174,67 +175,19 @@ impl Work<'_> {
         self.post_as_loud(chat, session, post, Rank::Gate)
     }
 
-    fn card_post(&self, gate: &Gate) -> Post {
-        let session = gate.session().and_then(|id| self.state.sessions.get(&id));
-        let from = session.map(|s| s.name.clone());
-        let level = if gate.is_open() { Level::Ring } else { Level::Log };
-        let state = match &gate.state {
-            GateState::Open => CardState::Open,
-            GateState::Answered { answer, .. } => CardState::Answered(self.decided(answer)),
-            GateState::Taken { answer, at } => {
-                CardState::Taken { decided: self.decided(answer), taken: *at }
-            }
-            GateState::Closed { why, at } => CardState::Closed { why: why.clone(), at: *at },
-        };
-        let shown = gate.shown.clone();
-        // Whoever speaks is named beside the title; of a run only the title says it.
-        let title = match gate.step() {
-            Some(waits) => format!("{} {}", waits.run_name, shown.title),
-            None => shown.title,
-        };
-        Post {
-            from,
-            level,
-            body: Body::Card(Card {
-                gate: gate.id,
-                code: gate.code.clone(),
-                kind: shown.kind,
-                title,
-                opened: gate.opened,
-                until: gate.until,
-                lapse: lapse(gate),
-                content: shown.content,
-                diff: shown.diff,
-                warnings: shown.warnings,
-                facts: shown.facts.into_iter().chain(self.approval_facts(gate)).collect(),
-                risk: shown.risk,
-                answer: answer_rule(gate),
-                buttons: if gate.is_open() { buttons(gate) } else { Vec::new() },
-                state,
-            }),
-        }
-    }
-
-    fn decided(&self, answer: &Answer) -> Decided {
-        let by = answer
-            .by
-            .as_ref()
-            .map_or_else(|| "the deadline".to_owned(), |human| self.state.name_of(human));
-        Decided {
-            verdict: answer.verdict.clone(),
-            by: HumanId::new(by),
-            at: answer.at,
-            via: answer.via.clone(),
-        }
-    }
-
     /// The cards show what became of the gate.
     pub(super) fn update_cards(&mut self, gate: &Gate) {
-        let post = self.card_post(gate);
+        let post = self.state.card_post(gate);
         self.edit_all(&gate.cards, &post, Rank::Gate);
         if let Some(session) = gate.session() {
             self.show_thread(session);
         }
+    }
+
+    pub(super) fn gate_known(&self, id: GateId) -> Result<Gate, Refusal> {
+        let long_ago = "That was decided long ago. Your answer changed nothing.";
+        let gate = self.state.gates.get(&id).cloned();
+        gate.ok_or_else(|| Refusal::AlreadyDecided(long_ago.into()))
     }
 
     /// Takes an answer. The words tell whoever answered what it did.
@@ -244,11 +197,7 @@ impl Work<'_> {
         given: Given,
         who: &Who,
     ) -> Result<String, Refusal> {
-        let Some(mut gate) = self.state.gates.get(&id).cloned() else {
-            return Err(Refusal::AlreadyDecided(
-                "That was decided long ago. Your answer changed nothing.".into(),
-            ));
-        };
+        let mut gate = self.gate_known(id)?;
         self.refuse_unless_allowed(&gate, who, &given)?;
         self.refuse_if_over(&gate, &given)?;
         let asks_back = matches!(given, Given::AskBack);
@@ -303,7 +252,7 @@ impl Work<'_> {
         Some(format!("Noted: {} of {needed} said yes.", gate.yes.len()))
     }
 
-    fn refuse_if_over(&self, gate: &Gate, given: &Given) -> Result<(), Refusal> {
+    pub(super) fn refuse_if_over(&self, gate: &Gate, given: &Given) -> Result<(), Refusal> {
         let over = match &gate.state {
             GateState::Open => return Ok(()),
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
@@ -325,7 +274,7 @@ impl Work<'_> {
     fn too_late_words(&self, over: &TooLate) -> String {
         match over {
             TooLate::Decided(answer) => {
-                let decided = self.decided(answer);
+                let decided = self.state.decided(answer);
                 format!(
                     "Already {} by {}, {}, from {}. Your answer changed nothing.",
                     lower_first(&decided.verdict),
@@ -482,6 +431,79 @@ impl Work<'_> {
         }
         text.push("Write: approve CODE, or deny CODE.", None);
         self.post_to_place(place, None, show::note(Level::Note, text, Vec::new()));
+    }
+}
+
+impl State {
+    /// The card of a gate as it stands.
+    pub(super) fn card_post(&self, gate: &Gate) -> Post {
+        let session = gate.session().and_then(|id| self.sessions.get(&id));
+        let from = session.map(|s| s.name.clone());
+        let level = if gate.is_open() { Level::Ring } else { Level::Log };
+        let state = match &gate.state {
+            GateState::Open => CardState::Open,
+            GateState::Answered { answer, .. } => CardState::Answered(self.decided(answer)),
+            GateState::Taken { answer, at } => {
+                CardState::Taken { decided: self.decided(answer), taken: *at }
+            }
+            GateState::Closed { why, at } => CardState::Closed { why: why.clone(), at: *at },
+        };
+        let shown = gate.shown.clone();
+        // Whoever speaks is named beside the title; of a run only the title says it.
+        let title = match gate.step() {
+            Some(waits) => format!("{} {}", waits.run_name, shown.title),
+            None => shown.title,
+        };
+        Post {
+            from,
+            level,
+            body: Body::Card(Card {
+                gate: gate.id,
+                code: gate.code.clone(),
+                kind: shown.kind,
+                title,
+                opened: gate.opened,
+                until: gate.until,
+                lapse: lapse(gate),
+                content: shown.content,
+                diff: shown.diff,
+                warnings: shown.warnings,
+                facts: shown.facts.into_iter().chain(self.approval_facts(gate)).collect(),
+                risk: shown.risk,
+                reactions: by_reaction(gate),
+                answer: answer_rule(gate),
+                buttons: if gate.is_open() { buttons(gate) } else { Vec::new() },
+                state,
+            }),
+        }
+    }
+
+    pub(super) fn decided(&self, answer: &Answer) -> Decided {
+        let by = answer
+            .by
+            .as_ref()
+            .map_or_else(|| "the deadline".to_owned(), |human| self.name_of(human));
+        Decided {
+            verdict: answer.verdict.clone(),
+            by: HumanId::new(by),
+            at: answer.at,
+            via: answer.via.clone(),
+        }
+    }
+
+    /// Those that wait, oldest first, then the last `over` of those that do not, newest first.
+    pub(super) fn cards(&self, over: usize) -> Vec<CardView> {
+        let mut decided: Vec<_> = self.gates.values().filter(|gate| !gate.is_open()).collect();
+        decided.sort_by_key(|gate| Reverse((gate.over_since(), gate.id)));
+        decided.truncate(over);
+        let open = self.waiting();
+        open.iter().chain(decided).filter_map(|gate| self.card_view(gate)).collect()
+    }
+
+    fn card_view(&self, gate: &Gate) -> Option<CardView> {
+        let Post { from, body: Body::Card(card), .. } = self.card_post(gate) else { return None };
+        let waits = gate.waits.clone();
+        Some(CardView { from, waits, card })
     }
 }
 

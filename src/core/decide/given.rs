@@ -4,7 +4,7 @@ use vigie_workflow::{language::Field, run::ApprovalWork};
 
 use crate::{
     agent::{AcceptEdits, Asked, Decision, Question, Scope},
-    bridge::Risk,
+    bridge::{Action, Risk},
     command::Refusal,
     gate::Gate,
     id::HumanId,
@@ -46,6 +46,35 @@ pub(super) enum Given {
     },
     /// … which whoever it is says with their next words.
     AskBack,
+}
+
+impl Given {
+    /// What a button of a card gives; `None`: it is a button of something else.
+    pub(super) fn by_button(action: &Action) -> Option<Self> {
+        match action {
+            Action::Allow { .. } => Some(Self::Allow { code_typed: false }),
+            Action::AllowForSession { .. } => Some(Self::AllowForSession { code_typed: false }),
+            Action::AllowWithEdits { .. } => Some(Self::AllowWithEdits),
+            Action::Deny { .. } => Some(Self::Deny { reason: None }),
+            Action::Choose { question, option, .. } => {
+                Some(Self::Option { question: *question, option: *option })
+            }
+            Action::Submit { question, .. } => Some(Self::Ticked { question: *question }),
+            Action::SendBack { .. } => Some(Self::AskBack),
+            Action::SendTo { .. }
+            | Action::StartAndSend { .. }
+            | Action::Drop { .. }
+            | Action::SendEdit { .. }
+            | Action::Resume { .. }
+            | Action::Interrupt { .. }
+            | Action::InterruptAll
+            | Action::CancelRun { .. }
+            | Action::RetryRun { .. }
+            | Action::FillIn { .. }
+            | Action::StartRun { .. }
+            | Action::DropRun { .. } => None,
+        }
+    }
 }
 
 /// What the answer means to this gate. `Ok(None)`: noted, there is more to answer.
@@ -101,11 +130,13 @@ fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision
 fn plan(given: Given) -> Result<Decision, Refusal> {
     match given {
         Given::Allow { .. } => Ok(Decision::Plan { accept_edits: AcceptEdits::No }),
-        Given::AllowWithEdits => Ok(Decision::Plan { accept_edits: AcceptEdits::Yes }),
+        // Edits are accepted for as long as the session runs.
+        Given::AllowWithEdits | Given::AllowForSession { .. } => {
+            Ok(Decision::Plan { accept_edits: AcceptEdits::Yes })
+        }
         // Anything but a yes to a plan is what should change in it.
         Given::Words(words) => Ok(Decision::Deny { reason: Some(words) }),
         Given::Deny { .. }
-        | Given::AllowForSession { .. }
         | Given::Numbers(_)
         | Given::Option { .. }
         | Given::AllowWith { .. }

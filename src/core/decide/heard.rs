@@ -176,7 +176,7 @@ impl Work<'_> {
             HeardKind::Edited { text, .. } => self.edited(id, &human, heard, text, facts),
             HeardKind::Tap { message, action } => {
                 let told = if role < Role::Talker {
-                    Told::Unseen("You may look, not answer.".into())
+                    Told::may_look()
                 } else if self.is_too_old(heard, action.gate()) {
                     Told::too_old()
                 } else {
@@ -185,9 +185,14 @@ impl Work<'_> {
                 self.tell_who_tapped(&heard.place, message, told);
                 HeardOutcome::Handled
             }
-            HeardKind::Reaction { message, emoji } => {
+            HeardKind::Reaction { message, emoji, means } => {
                 let who = Who { human, via };
-                if let Some(told) = self.reaction(heard, emoji, facts.gate, &who) {
+                let told = match means {
+                    Some(_) if role < Role::Talker => Some(Told::may_look()),
+                    Some(action) => Some(self.reacts(heard, action, &who)),
+                    None => self.reaction(heard, emoji, facts.gate, &who),
+                };
+                if let Some(told) = told {
                     self.tell_who_tapped(&heard.place, message, told);
                 }
                 HeardOutcome::Handled

@@ -24,6 +24,8 @@ mod outbox;
 mod outcome;
 mod peers;
 mod people;
+mod reactions;
+mod readers;
 mod reports;
 mod requests;
 mod reserve;

@@ -27,9 +27,11 @@ impl Work<'_> {
         if !self.concerns_us(bridge, &noted) {
             return;
         }
-        if let Noted::Knocked { from } = &noted {
-            return self.knocked(bridge, from);
-        }
+        let noted = match noted {
+            Noted::Knocked { from } => return self.knocked(bridge, &from),
+            Noted::Readers { chat, readers } => return self.readers(bridge, &chat, readers),
+            noted => noted,
+        };
         let detail = json!({ "bridge": bridge, "what": noted });
         self.journal("service_noted", About::default(), detail);
         match noted {
@@ -54,7 +56,7 @@ impl Work<'_> {
             Noted::Shut { chat, reason } => self.chat_shut(bridge, &chat, &reason),
             Noted::ThreadGone { chat, thread } => self.thread_gone(bridge, &chat, &thread),
             Noted::Met { chat, room, from } => self.met(bridge, &chat, room, &from),
-            Noted::Knocked { .. } => {}
+            Noted::Knocked { .. } | Noted::Readers { .. } => {}
             Noted::NotRead { place, message, why, .. } => {
                 self.say_about(&place, &message, &why);
             }
@@ -71,6 +73,8 @@ impl Work<'_> {
     /// Whatever strangers do with their own groups leaves no trace.
     fn concerns_us(&self, bridge: &BridgeName, noted: &Noted) -> bool {
         match noted {
+            // Of chats that are none of ours, no more than that is kept.
+            Noted::Readers { .. } => true,
             Noted::Back { .. } | Noted::NeedsDesk { .. } | Noted::Unread { .. } => true,
             Noted::Knocked { from } => self.state.human_of(bridge, from).is_none(),
             Noted::Met { from, .. } | Noted::NotRead { from, .. } => {
@@ -83,7 +87,7 @@ impl Work<'_> {
         }
     }
 
-    fn known_chat(&self, bridge: &BridgeName, chat: &ChatId) -> Option<ChatRow> {
+    pub(super) fn known_chat(&self, bridge: &BridgeName, chat: &ChatId) -> Option<ChatRow> {
         let row = self.state.chats.get(&(bridge.clone(), chat.clone()))?;
         (row.state != ChatState::Left).then(|| row.clone())
     }
@@ -140,7 +144,7 @@ impl Work<'_> {
 
     /// Something is not heard any more: what waited there rings elsewhere, and people are told. Where
     /// both happens, one of them is loud.
-    fn say_where_heard(
+    pub(super) fn say_where_heard(
         &mut self,
         words: &str,
         others: impl Fn(&Chat) -> bool,
@@ -161,7 +165,8 @@ impl Work<'_> {
     pub(super) fn chat_moved(&mut self, bridge: &BridgeName, from: &ChatId, to: &ChatId) {
         let Some(row) = self.known_chat(bridge, from) else { return };
         self.put(Row::Chat(ChatRow { state: ChatState::Left, ..row.clone() }));
-        self.put(Row::Chat(ChatRow { chat: to.clone(), state: ChatState::Open, ..row }));
+        let state = if row.is_held() { row.state.clone() } else { ChatState::Open };
+        self.put(Row::Chat(ChatRow { chat: to.clone(), state, ..row }));
         let here = |target: &Target| target.bridge == *bridge && target.chat == *from;
         let moved: Vec<_> =
             self.state.deliveries.values().filter(|d| here(&d.to)).cloned().collect();

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{About, Work};
 use crate::{
     bridge::{Body, Level, Post, Repeats, Said, SayError},
-    delivery::{Delivery, DeliveryState, Outgoing, Rank, Spot, Target, Tries},
+    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Spot, Target, Tries},
     id::{BridgeName, ChatId, DeliveryId, SessionId},
     state::{Chat, ChatRow, ChatState, JustSent, Row, ThreadRow},
 };
@@ -131,7 +131,9 @@ impl Work<'_> {
 
     fn chat_is_shut(&mut self, mut delivery: Delivery, tries: Tries, reason: &str) {
         let (bridge, chat) = (delivery.to.bridge.clone(), delivery.to.chat.clone());
-        let ours = self.state.chat_of(&bridge, &chat).is_some();
+        // Of why nothing is said there, no more can be said.
+        let says_why = delivery.newest == Some(NewestOf::ReadAlong);
+        let ours = self.state.chat_of(&bridge, &chat).is_some() && !says_why;
         let matters = match delivery.rank {
             Rank::Gate | Rank::Final => ours,
             Rank::Reply | Rank::Note | Rank::Progress => false,

@@ -92,6 +92,7 @@ impl Work<'_> {
                 About { human: Some(human.clone()), ..About::default() },
                 json!({ "bridge": bridge, "from": id }),
             );
+            self.look_everywhere_who_reads(&bridge);
         }
         let key = (bridge.clone(), ChatId::new(id));
         let chat = self.state.chats.get(&key).filter(|row| row.state != ChatState::Left).cloned();
@@ -196,7 +197,10 @@ impl Work<'_> {
 
     /// Brings a chat's row up to date, and tells it what it missed when it opens again.
     pub(super) fn chat_is(&mut self, row: &ChatRow, room: Room, state: ChatState) {
+        // A direct chat becomes a group by a code alone, however many the service says are in it.
+        let room = row.room.with_threads_of(room);
         let room = if row.threadless.is_some() { room.without_threads() } else { room };
+        let state = if row.is_held() { row.state.clone() } else { state };
         let reopened = state == ChatState::Open && row.state != ChatState::Open;
         if row.room == room && row.state == state {
             return;
@@ -238,6 +242,7 @@ impl Work<'_> {
             state: ChatState::Open,
             threadless: None,
             opened: Some(opened.min(self.now)),
+            readers: self.readers_accepted(bridge, chat, room),
         };
         self.put(Row::Chat(row.clone()));
         self.journal(
@@ -245,6 +250,7 @@ impl Work<'_> {
             About { human: Some(human.clone()), ..About::default() },
             json!({ "bridge": row.bridge, "chat": row.chat, "room": row.room }),
         );
+        self.look_who_reads(bridge, chat);
         self.bring_up_to_date(&row);
     }
 
@@ -340,6 +346,7 @@ impl Work<'_> {
             at: self.now,
         }));
         self.state.strangers.remove(&(bridge.clone(), heard.from.clone()));
+        self.look_everywhere_who_reads(&bridge);
         self.journal(
             "paired",
             About { human: Some(human.clone()), ..About::default() },
@@ -389,6 +396,11 @@ impl Work<'_> {
                 "This group is connected: each session gets a thread, and what you write there goes to it. You are {name} here, {}.",
                 role_words(role)
             ),
+        };
+        let words = if room.is_direct() {
+            words
+        } else {
+            format!("{words}{}", self.words_of_accepted(&place.bridge, &place.chat))
         };
         self.post_to_place(place, None, show::note(Level::Note, Rich::plain(words), vec![]));
         self.open_chat(&(place.bridge.clone(), place.chat.clone()), room, human, opened);

@@ -54,6 +54,14 @@ impl Work<'_> {
                 let who = Who { human: by, via };
                 self.answer_by_code(&code, &choice, &who).map(|words| Reply::Done { words })
             }
+            Command::Tap { action } => {
+                let unfit =
+                    || Refusal::NoSuchChoice { choice: action.to_string(), choices: vec![] };
+                let given = action.gate().zip(Given::by_button(&action));
+                let (gate, given) = given.ok_or_else(unfit)?;
+                let who = Who { human: by, via };
+                self.answer_gate(gate, given, &who).map(|words| Reply::Done { words })
+            }
             Command::Pair { human, code } => self.pair(&by, human.as_deref(), code),
             Command::Unpair { bridge, id } => self.unpair(&bridge, &id),
             Command::AddToken { name, hash, scopes } => self.add_token(&by, &name, hash, scopes),
@@ -71,6 +79,8 @@ impl Work<'_> {
             | Command::Tokens
             | Command::Sessions
             | Command::Waiting
+            | Command::Cards { .. }
+            | Command::Prompts { .. }
             | Command::Status
             | Command::People => Ok(self.state.read(&what, self.now).expect("these are only read")),
         }
@@ -285,6 +295,8 @@ impl State {
             Command::People => Some(Reply::People(self.people())),
             Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
+            Command::Cards { decided } => Some(Reply::Cards(self.cards(*decided))),
+            Command::Prompts { session } => Some(Reply::Prompts(self.line(*session))),
             Command::Status => Some(Reply::Status(Status {
                 sessions: self.views(),
                 waiting: self.waiting(),
@@ -307,7 +319,8 @@ impl State {
             | Command::EndTree { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
-            | Command::Answer { .. } => None,
+            | Command::Answer { .. }
+            | Command::Tap { .. } => None,
         }
     }
 
@@ -317,10 +330,17 @@ impl State {
         run.or_else(|| session.spawn.as_ref().map(|spawn| self.principal_name(&spawn.by)))
     }
 
-    fn waiting(&self) -> Vec<Gate> {
+    pub(super) fn waiting(&self) -> Vec<Gate> {
         let mut open: Vec<_> = self.open_gates().cloned().collect();
         open.sort_by_key(|gate| (gate.opened, gate.id));
         open
+    }
+
+    /// What waits for a session, first what goes in first.
+    fn line(&self, session: SessionId) -> Vec<Prompt> {
+        let mut line: Vec<_> = self.line_of(session).cloned().collect();
+        line.sort_by_key(|prompt| prompt.number);
+        line
     }
 
     fn views(&self) -> Vec<SessionView> {

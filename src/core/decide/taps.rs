@@ -1,20 +1,19 @@
-//! What people tap, and the reactions they put on cards: what it does, and what they are told.
+//! What people tap: what it does, and what they are told.
 
 use super::{
     Work,
     gates::Who,
-    given::{Given, lower_first},
+    given::Given,
     heard::words_of,
     outbox::{Draft, target_of},
     show,
 };
 use crate::{
-    agent::{Asked, Decision},
-    answer::{Reacted, reacted},
+    agent::Decision,
     bridge::{Action, Cards, Heard, Level, Mark, Place, Taps},
     command::{Refusal, Start},
     delivery::{Outgoing, Rank},
-    gate::{Answer, Gate, GateState},
+    gate::{Answer, Gate},
     id::{GateId, HeardId, MessageId, SessionId},
     prompt::PromptMessage,
     session::{Life, Session},
@@ -40,7 +39,11 @@ impl Told {
         Self::Unseen(words.into())
     }
 
-    fn of(result: Result<String, Refusal>) -> Self {
+    pub(in crate::decide) fn may_look() -> Self {
+        Self::Unseen("You may look, not answer.".into())
+    }
+
+    pub(in crate::decide) fn of(result: Result<String, Refusal>) -> Self {
         match result {
             Ok(words) => Self::Seen(words),
             Err(refusal) => Self::Unseen(words_of(Err(refusal))),
@@ -80,23 +83,6 @@ impl Work<'_> {
         });
     }
 
-    /// A reaction on a card. `None`: it is on none, or none that answers. It never stands for a code
-    /// that must be typed.
-    pub(super) fn reaction(
-        &mut self,
-        heard: &Heard,
-        emoji: &str,
-        gate: Option<GateId>,
-        who: &Who,
-    ) -> Option<Told> {
-        let gate = self.state.gates.get(&gate?)?;
-        let (id, given) = (gate.id, given_by(gate, reacted(emoji)?)?);
-        if self.is_too_old(heard, Some(id)) {
-            return Some(Told::too_old());
-        }
-        Some(Told::of(self.answer_gate(id, given, who)))
-    }
-
     /// Whether a tap is one of long ago, told only now by a service that forgets none. What is decided is
     /// said to be so instead.
     pub(super) fn is_too_old(&self, heard: &Heard, gate: Option<GateId>) -> bool {
@@ -106,31 +92,6 @@ impl Work<'_> {
         };
         let gate = gate.and_then(|gate| self.state.gates.get(&gate));
         told_later && self.long_ago(heard.at).is_some() && gate.is_none_or(Gate::is_open)
-    }
-
-    /// What was decided stays so, whatever becomes of the reaction that decided it.
-    pub(super) fn reaction_taken_back(
-        &mut self,
-        place: &Place,
-        message: &MessageId,
-        emoji: &str,
-        gate: Option<GateId>,
-    ) {
-        let gate = gate.and_then(|gate| self.state.gates.get(&gate));
-        let Some(gate) = gate.filter(|_| reacted(emoji).is_some()) else { return };
-        let (GateState::Answered { answer, .. } | GateState::Taken { answer, .. }) = &gate.state
-        else {
-            return;
-        };
-        let mut words = format!(
-            "Taking a reaction back changes nothing: {} stays {}.",
-            gate.code,
-            lower_first(&answer.verdict)
-        );
-        if let Some(how) = self.how_to_stop(gate, answer) {
-            words.push_str(&how);
-        }
-        self.say_about(place, message, &words);
     }
 
     /// What still helps against something that was let through.
@@ -148,23 +109,17 @@ impl Work<'_> {
 
     /// What a tap does.
     pub(super) fn tap(&mut self, action: &Action, who: &Who) -> Told {
-        let once = Given::Allow { code_typed: false };
-        let given =
-            |work: &mut Self, gate: &GateId, given| Told::of(work.answer_gate(*gate, given, who));
         match action {
-            Action::Allow { gate } => given(self, gate, once),
-            Action::AllowForSession { gate } => {
-                given(self, gate, Given::AllowForSession { code_typed: false })
-            }
-            Action::AllowWithEdits { gate } => given(self, gate, Given::AllowWithEdits),
-            Action::Deny { gate } => given(self, gate, Given::Deny { reason: None }),
-            Action::Choose { gate, question, option } => {
-                given(self, gate, Given::Option { question: *question, option: *option })
-            }
-            Action::Submit { gate, question } => {
-                given(self, gate, Given::Ticked { question: *question })
-            }
-            Action::SendBack { gate } => given(self, gate, Given::AskBack),
+            Action::Allow { gate }
+            | Action::AllowForSession { gate }
+            | Action::AllowWithEdits { gate }
+            | Action::Deny { gate }
+            | Action::Choose { gate, .. }
+            | Action::Submit { gate, .. }
+            | Action::SendBack { gate } => match Given::by_button(action) {
+                Some(given) => Told::of(self.answer_gate(*gate, given, who)),
+                None => already_gone(),
+            },
             Action::SendTo { heard, session } => self.send_kept(*heard, *session),
             Action::StartAndSend { heard } => self.start_and_send(*heard, who),
             Action::Drop { heard } => self.drop_kept(*heard),
@@ -276,25 +231,4 @@ impl Work<'_> {
 
 fn already_gone() -> Told {
     Told::Unseen("That message is already sent or dropped. Nothing was done.".into())
-}
-
-/// What a reaction says to that gate. `None`: nothing, as a number where there is nothing to choose.
-fn given_by(gate: &Gate, reacted: Reacted) -> Option<Given> {
-    let question = gate.picked.iter().position(Option::is_none).unwrap_or(0);
-    let chooses = match gate.ask {
-        Asked::Questions { .. } | Asked::Approval(_) => true,
-        Asked::Permission { .. } | Asked::Plan { .. } => false,
-    };
-    match reacted {
-        // What is ticked is what the yes is about.
-        Reacted::Yes if gate.ticked.iter().any(|(at, _)| *at == question) => {
-            Some(Given::Ticked { question })
-        }
-        Reacted::Yes => Some(Given::Allow { code_typed: false }),
-        Reacted::No => Some(Given::Deny { reason: None }),
-        Reacted::Option(number) => {
-            let option = number.checked_sub(1).filter(|_| chooses)?;
-            Some(Given::Option { question, option })
-        }
-    }
 }

@@ -16,7 +16,9 @@ use crate::web::{
     outside::{MatrixDesk, MatrixRefusal, MatrixRefusalKind, VerificationStep},
     people::Caller,
     serve::App,
-    shapes::{ConfirmVerification, Done, MatrixShape, NewVerification, VerificationShape},
+    shapes::{
+        AcceptIdentity, ConfirmVerification, Done, MatrixShape, NewVerification, VerificationShape,
+    },
 };
 
 pub(super) fn router() -> Router<App> {
@@ -118,8 +120,11 @@ async fn accept_change(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Path(user): Path<String>,
+    body: Bytes,
 ) -> Result<Json<Done>, Fault> {
-    at_the_desk(&app, &caller)?.accept_change(user.clone()).await?;
+    let desk = at_the_desk(&app, &caller)?;
+    let AcceptIdentity { identity } = read(&body)?;
+    desk.accept_change(user.clone(), identity).await?;
     let words = format!(
         "{user} is taken as they are now, not verified. `vigie matrix verify {user}` verifies them."
     );

@@ -4,16 +4,17 @@ mod desk;
 mod mail;
 mod matrix;
 mod people;
-mod runs;
+pub(super) mod runs;
 mod sessions;
 mod tokens;
 mod waiting;
+pub(super) mod workflows;
 
 use axum::{
     Json, Router,
     body::Bytes,
     extract::{Extension, State},
-    routing::{get, post},
+    routing::{get, post, put},
 };
 use serde::de::DeserializeOwned;
 use vigie_core::{
@@ -41,10 +42,12 @@ pub(super) fn router() -> Router<App> {
         .route("/sessions/{name}/end", post(sessions::end))
         .route("/sessions/{name}/kill", post(sessions::kill))
         .route("/sessions/{name}/resume", post(sessions::resume))
+        .route("/sessions/{name}/keys", post(sessions::keys))
         .route("/sessions/{name}/screen", get(sessions::screen))
         .route("/sessions/{name}/folder", get(sessions::folder))
         .route("/waiting", get(waiting::list))
         .route("/waiting/{code}/answer", post(waiting::answer))
+        .route("/waiting/tap", post(waiting::tap))
         .route("/mail", get(mail::list))
         .route("/events", get(super::follow::events))
         .route("/links", post(desk::link))
@@ -57,12 +60,14 @@ pub(super) fn router() -> Router<App> {
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{name}", axum::routing::delete(tokens::revoke))
         .route("/workflows", get(runs::workflows))
-        .route("/workflows/check", post(runs::check))
+        .route("/workflows/check", post(runs::check).put(workflows::save))
+        .route("/workflows/{*name}", put(workflows::save))
         .route("/runs", get(runs::list).post(runs::start))
         .route("/runs/{name}", get(runs::show))
         .route("/runs/{name}/cancel", post(runs::cancel))
         .route("/runs/{name}/retry", post(runs::retry))
         .route("/runs/{name}/steps/{step}/output", get(runs::output))
+        .route("/doctor", post(super::pages::system::examine))
         .route("/down", post(desk::down))
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)
@@ -94,20 +99,25 @@ fn about(app: &App) -> DaemonShape {
 }
 
 /// Puts one request to the hub for `caller`, who must be at least `role`.
-async fn ask(app: &App, caller: &Caller, role: Role, what: Command) -> Result<Reply, Fault> {
+pub(super) async fn ask(
+    app: &App,
+    caller: &Caller,
+    role: Role,
+    what: Command,
+) -> Result<Reply, Fault> {
     caller.needs(role)?;
     let request = Request { by: caller.human.clone(), via: caller.via().into(), what };
     Ok(app.outside.hub.ask(request).await?)
 }
 
-async fn read_status(app: &App, caller: &Caller) -> Result<Status, Fault> {
+pub(super) async fn read_status(app: &App, caller: &Caller) -> Result<Status, Fault> {
     match ask(app, caller, Role::Viewer, Command::Status).await? {
         Reply::Status(status) => Ok(status),
         other => Err(unexpected(&other)),
     }
 }
 
-async fn read_sessions(app: &App, caller: &Caller) -> Result<Vec<SessionView>, Fault> {
+pub(super) async fn read_sessions(app: &App, caller: &Caller) -> Result<Vec<SessionView>, Fault> {
     match ask(app, caller, Role::Viewer, Command::Sessions).await? {
         Reply::Sessions(sessions) => Ok(sessions),
         other => Err(unexpected(&other)),
@@ -115,7 +125,11 @@ async fn read_sessions(app: &App, caller: &Caller) -> Result<Vec<SessionView>, F
 }
 
 /// The session of that name or id: the live one, else the newest.
-async fn read_session(app: &App, caller: &Caller, name: &str) -> Result<SessionView, Fault> {
+pub(super) async fn read_session(
+    app: &App,
+    caller: &Caller,
+    name: &str,
+) -> Result<SessionView, Fault> {
     let sessions = read_sessions(app, caller).await?;
     let folded = name.to_ascii_lowercase();
     let named = |view: &&SessionView| {
@@ -136,7 +150,7 @@ async fn read_session(app: &App, caller: &Caller, name: &str) -> Result<SessionV
 const MOST_NEAR: usize = 3;
 
 /// The hub answered something else than was asked: a fault of ours.
-fn unexpected(reply: &Reply) -> Fault {
+pub(super) fn unexpected(reply: &Reply) -> Fault {
     tracing::error!(?reply, "the hub gave an answer of another kind");
     let status = axum::http::StatusCode::INTERNAL_SERVER_ERROR;
     Fault::new(status, "internal", "Vigie answered itself nonsense")

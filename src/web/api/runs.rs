@@ -10,7 +10,7 @@ use serde::Deserialize;
 use vigie_core::{
     command::{Command, Reply},
     nearest::nearest,
-    run::{Given, RunListing, RunView, StartRun, StepView},
+    run::{Given, RunListing, RunView, StartRun, StepView, WorkflowView},
 };
 
 use super::{MOST_NEAR, ask, read, unexpected};
@@ -43,10 +43,8 @@ pub(super) async fn workflows(
 ) -> Answer<Vec<WorkflowShape>> {
     caller.needs(Role::Viewer)?;
     app.outside.workflows.look().await;
-    match ask(&app, &caller, Role::Viewer, Command::Workflows).await? {
-        Reply::Workflows(views) => Ok(Json(views.iter().map(WorkflowShape::new).collect())),
-        other => Err(unexpected(&other)),
-    }
+    let views = read_workflows(&app, &caller).await?;
+    Ok(Json(views.iter().map(WorkflowShape::new).collect()))
 }
 
 /// What is wrong with a text, which is kept nowhere.
@@ -86,18 +84,44 @@ pub(super) async fn list(
     Query(which): Query<Which>,
 ) -> Answer<Vec<RunShape>> {
     let listing = RunListing { workflow: which.workflow, open_only: which.open };
-    match ask(&app, &caller, Role::Viewer, Command::Runs(listing)).await? {
-        Reply::Runs(views) => Ok(Json(views.iter().map(RunShape::new).collect())),
-        other => Err(unexpected(&other)),
-    }
+    let views = read_runs(&app, &caller, listing).await?;
+    Ok(Json(views.iter().map(RunShape::new).collect()))
 }
 
-pub(super) async fn read_open(app: &App, caller: &Caller) -> Result<Vec<RunView>, Fault> {
-    let listing = RunListing { workflow: None, open_only: true };
+pub(in crate::web) async fn read_open(app: &App, caller: &Caller) -> Result<Vec<RunView>, Fault> {
+    read_runs(app, caller, RunListing { workflow: None, open_only: true }).await
+}
+
+/// Newest first.
+pub(in crate::web) async fn read_runs(
+    app: &App,
+    caller: &Caller,
+    listing: RunListing,
+) -> Result<Vec<RunView>, Fault> {
     match ask(app, caller, Role::Viewer, Command::Runs(listing)).await? {
         Reply::Runs(views) => Ok(views),
         other => Err(unexpected(&other)),
     }
+}
+
+/// As they were read last.
+pub(in crate::web) async fn read_workflows(
+    app: &App,
+    caller: &Caller,
+) -> Result<Vec<WorkflowView>, Fault> {
+    match ask(app, caller, Role::Viewer, Command::Workflows).await? {
+        Reply::Workflows(views) => Ok(views),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The run of that name or id.
+pub(in crate::web) async fn read_run(
+    app: &App,
+    caller: &Caller,
+    name: String,
+) -> Result<RunView, Fault> {
+    run(app, caller, Role::Viewer, Command::ShowRun { name }).await
 }
 
 pub(super) async fn start(
@@ -120,8 +144,7 @@ pub(super) async fn show(
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
 ) -> Answer<RunShape> {
-    let view = run(&app, &caller, Role::Viewer, Command::ShowRun { name }).await?;
-    Ok(Json(RunShape::new(&view)))
+    Ok(Json(RunShape::new(&read_run(&app, &caller, name).await?)))
 }
 
 pub(super) async fn cancel(
@@ -153,19 +176,19 @@ async fn run(app: &App, caller: &Caller, role: Role, what: Command) -> Result<Ru
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Part {
+pub(in crate::web) struct Part {
     /// From here, in bytes; without it, from the beginning.
     #[serde(default)]
-    offset: u64,
+    pub(in crate::web) offset: u64,
     /// At most so many bytes.
-    most: Option<usize>,
+    pub(in crate::web) most: Option<usize>,
     /// Without it, the latest.
-    attempt: Option<u32>,
+    pub(in crate::web) attempt: Option<u32>,
     /// What it printed, or with `err` what it complained about.
     #[serde(default)]
-    stream: Stream,
+    pub(in crate::web) stream: Stream,
 }
 
 /// Some of what a step printed. Whoever follows it asks again from `next` until it is `over`.
@@ -175,9 +198,19 @@ pub(super) async fn output(
     Path((name, step)): Path<(String, String)>,
     Query(part): Query<Part>,
 ) -> Answer<OutputShape> {
-    let view = run(&app, &caller, Role::Viewer, Command::ShowRun { name }).await?;
+    let view = read_run(&app, &caller, name).await?;
+    Ok(Json(read_output(&app, &view, &step, part).await?))
+}
+
+/// The same of a run that is looked at.
+pub(in crate::web) async fn read_output(
+    app: &App,
+    view: &RunView,
+    step: &str,
+    part: Part,
+) -> Result<OutputShape, Fault> {
     let Some(known) = view.steps.iter().find(|known| known.step == step) else {
-        return Err(no_step(&view, &step));
+        return Err(no_step(view, step));
     };
     let attempt = part.attempt.unwrap_or(known.attempt);
     let most = part.most.unwrap_or(USUAL_PART).min(MOST_PART);
@@ -196,7 +229,8 @@ pub(super) async fn output(
     });
     let over = attempt < known.attempt || !goes_on(known) || !view.row.life.is_open();
     let OutputPart { offset, next, size, text } = found;
-    Ok(Json(OutputShape { step, attempt, offset, next, size, text, over: over && next == size }))
+    let (step, over) = (step.to_owned(), over && next == size);
+    Ok(OutputShape { step, attempt, offset, next, size, text, over })
 }
 
 fn no_step(view: &RunView, step: &str) -> Fault {

@@ -19,7 +19,9 @@ use crate::{
         fault::Fault,
         people::Caller,
         serve::App,
-        shapes::{Done, EndSession, Folder, NewSession, Screen, SendText, SessionShape, Stored},
+        shapes::{
+            Done, EndSession, Folder, NewSession, Screen, SendText, SessionShape, Stored, TypeKeys,
+        },
     },
 };
 
@@ -141,6 +143,80 @@ pub(super) async fn screen(
     Ok(Json(Screen { session: session.name.to_string(), lines }))
 }
 
+/// Each key as terminals send it. Source: xterm's control sequences, "PC-Style Function Keys".
+const KEYS: [(&str, &str); 16] = [
+    ("esc", "\x1b"),
+    ("enter", "\r"),
+    ("tab", "\t"),
+    ("shift-tab", "\x1b[Z"),
+    ("up", "\x1b[A"),
+    ("down", "\x1b[B"),
+    ("right", "\x1b[C"),
+    ("left", "\x1b[D"),
+    ("home", "\x1b[H"),
+    ("end", "\x1b[F"),
+    ("page-up", "\x1b[5~"),
+    ("page-down", "\x1b[6~"),
+    ("delete", "\x1b[3~"),
+    ("backspace", "\x7f"),
+    ("space", " "),
+    ("ctrl-c", "\x03"),
+];
+
+/// Keys of one request.
+const MOST_KEYS: usize = 64;
+
+/// Longest text of one request, in bytes; longer words are for `send`.
+const LONGEST_TYPED: usize = 16 << 10;
+
+/// Types into the terminal, past every card: what stands there may be a question of the agent's.
+pub(super) async fn keys(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+    body: Bytes,
+) -> Answer<Done> {
+    if caller.role < Role::Owner {
+        let words = format!("{} may not type into terminals", caller.name);
+        return Err(Fault::new(StatusCode::FORBIDDEN, "role", words)
+            .hint("Keys can answer what an agent asks there, so only an owner may."));
+    }
+    let bytes = typed(&read(&body)?)?;
+    let session = read_session(&app, &caller, &name).await?.session;
+    if !session.life.is_live() {
+        return Err(Refusal::NotLive { name: session.name }.into());
+    }
+    app.outside.sight.keys(&session, bytes).await.map_err(|why| {
+        let words = format!("nothing was typed into {}: {why}", session.name);
+        Fault::new(StatusCode::BAD_GATEWAY, "no_keys", words)
+            .hint("`vigie sessions` tells its state.")
+    })?;
+    tracing::info!(session = %session.id, by = %caller.human, "somebody typed into a terminal");
+    Ok(Json(Done { words: String::new() }))
+}
+
+fn typed(asked: &TypeKeys) -> Result<Vec<u8>, Fault> {
+    let TypeKeys { text, keys } = asked;
+    if keys.is_empty() && text.is_empty() {
+        return Err(Fault::unreadable("it names no keys and no text"));
+    }
+    if keys.len() > MOST_KEYS || text.len() > LONGEST_TYPED {
+        return Err(Fault::unreadable("that is more than is typed at once"));
+    }
+    if text.contains(char::is_control) {
+        return Err(Fault::unreadable("the text holds what is a key of its own: `enter`, `tab`"));
+    }
+    let mut bytes = text.clone().into_bytes();
+    for key in keys {
+        let (_, sent) = KEYS.iter().find(|(name, _)| name == key).ok_or_else(|| {
+            let names = KEYS.map(|(name, _)| name).join(", ");
+            Fault::unreadable(format!("no key is called `{key}`; there are {names}"))
+        })?;
+        bytes.extend(sent.bytes());
+    }
+    Ok(bytes)
+}
+
 /// Only the desk reaches into a folder.
 pub(super) async fn folder(
     State(app): State<App>,
@@ -154,4 +230,25 @@ pub(super) async fn folder(
         live: session.life.is_live(),
         session: session.name.to_string(),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(text: &str, keys: &[&str]) -> TypeKeys {
+        TypeKeys { text: text.into(), keys: keys.iter().map(|key| (*key).into()).collect() }
+    }
+
+    #[test]
+    fn keys_are_what_a_terminal_sends_and_text_holds_none() {
+        let sent = typed(&asked("yes é", &["enter", "up", "ctrl-c"])).unwrap();
+        assert_eq!(sent, "yes é\r\x1b[A\x03".as_bytes());
+        let wrong: [(&str, &[&str]); 4] =
+            [("", &[]), ("a\rb", &[]), ("\x1b[A", &[]), ("", &["f13"])];
+        for (text, keys) in wrong {
+            assert_eq!(typed(&asked(text, keys)).unwrap_err().code(), "unreadable", "{text:?}");
+        }
+        assert!(typed(&asked("", &["up"; 65])).is_err());
+    }
 }

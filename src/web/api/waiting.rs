@@ -5,7 +5,10 @@ use axum::{
     body::Bytes,
     extract::{Extension, Path, State},
 };
-use vigie_core::command::{Command, Reply};
+use vigie_core::{
+    bridge::Action,
+    command::{Command, Reply},
+};
 
 use super::{ask, read, read_status, unexpected};
 use crate::{
@@ -14,7 +17,7 @@ use crate::{
         fault::Fault,
         people::Caller,
         serve::App,
-        shapes::{self, AnswerGate, Done, GateShape},
+        shapes::{self, AnswerGate, Done, GateShape, TapGate},
     },
 };
 
@@ -35,6 +38,20 @@ pub(super) async fn answer(
 ) -> Result<Json<Done>, Fault> {
     let AnswerGate { choice } = read(&body)?;
     match ask(&app, &caller, Role::Approver, Command::Answer { code, choice }).await? {
+        Reply::Done { words } => Ok(Json(Done { words })),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// The same by a button of the gate's card.
+pub(super) async fn tap(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Result<Json<Done>, Fault> {
+    let TapGate { action } = read(&body)?;
+    let action: Action = action.parse().map_err(Fault::unreadable)?;
+    match ask(&app, &caller, Role::Approver, Command::Tap { action }).await? {
         Reply::Done { words } => Ok(Json(Done { words })),
         other => Err(unexpected(&other)),
     }

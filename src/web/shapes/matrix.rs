@@ -21,6 +21,8 @@ pub struct MatrixShape {
     pub trouble: Option<String>,
     pub rooms: Vec<MatrixRoomShape>,
     pub people: Vec<MatrixPersonShape>,
+    /// Whether devices that their owner has not signed get the keys of what is said.
+    pub unsigned_read: bool,
     /// Messages that wait for their keys.
     pub sealed: u64,
 }
@@ -37,8 +39,30 @@ pub struct MatrixRoomShape {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatrixPersonShape {
     pub user: String,
-    /// `verified`, `unverified`, or `changed`: another identity than the one that was verified.
+    /// `verified`, `unverified`, `no_identity`, `renewed`: another identity than the first one, which
+    /// nobody verified, or `changed`: another one than the one that was verified.
     pub standing: String,
+    /// Their present master key, in Base64.
+    pub identity: Option<String>,
+    /// The one that they were taken for until now.
+    pub known: Option<String>,
+    /// Devices of theirs that they have not signed.
+    pub unsigned: Vec<MatrixDeviceShape>,
+}
+
+/// A device as it calls itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatrixDeviceShape {
+    pub id: String,
+    pub name: Option<String>,
+}
+
+/// Taking somebody for the owner of that identity.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptIdentity {
+    /// The master key that was looked at.
+    pub identity: String,
 }
 
 /// One verification.

@@ -82,6 +82,28 @@ pub struct CheckText {
     pub text: String,
 }
 
+/// A text to be kept in place of the one that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SaveText {
+    pub text: String,
+    /// SHA-256 of what was read, in hex.
+    pub digest: String,
+}
+
+/// What became of a text that was kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saved {
+    /// The workflow's, which the text may have changed.
+    pub name: String,
+    pub words: String,
+    /// Of what is there now.
+    pub digest: String,
+    /// Whether it runs.
+    pub runs: bool,
+    pub problems: Vec<ProblemShape>,
+}
+
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
@@ -298,7 +320,7 @@ fn finish(status: Finish) -> &'static str {
 
 impl StepShape {
     pub fn new(view: &StepView) -> Self {
-        let StepView { step, kind, state, words, attempt, since, text, file } = view.clone();
+        let StepView { step, kind, state, words, attempt, since, text, file, .. } = view.clone();
         Self { step, kind, state, words, attempt, since, text, file }
     }
 }

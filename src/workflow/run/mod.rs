@@ -232,6 +232,12 @@ impl Run {
         Some(self.state.step(self.state.find(step)?))
     }
 
+    /// When the latest attempt of a step began, and what all of them spent so far.
+    pub fn effort(&self, step: &StepPath) -> (Option<Timestamp>, Spent) {
+        let node = self.state.find(step).map(|node| &self.state.nodes[node]);
+        node.map_or((None, Spent::default()), |node| (node.began, node.spent))
+    }
+
     /// The steps somebody has to carry out, or does: begun and not ended, and neither a sleep, a
     /// condition nor a `foreach`. Attempts that a reset left behind are among them.
     pub fn running(&self) -> Vec<(StepPath, u32)> {

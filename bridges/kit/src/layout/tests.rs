@@ -39,6 +39,7 @@ fn question() -> Card {
         warnings: vec!["Two people were asked.".into()],
         facts: vec![Fact { label: "Folder".into(), value: "~/work/quay".into() }],
         risk: Risk::Plain,
+        reactions: vigie_core::bridge::ByReaction::Answers,
         answer: "Write: choose K7Q2 and a number.".into(),
         buttons: vec![button("SQLite", Some("one file")), button("Neither of them", None)],
         state: CardState::Open,

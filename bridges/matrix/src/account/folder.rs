@@ -19,6 +19,14 @@ const LONGEST_RECOVERY_KEY: usize = 1024;
 /// the crypto store.
 const CRYPTO_FILE: &str = "matrix-sdk-crypto.sqlite3";
 
+/// All of matrix-sdk's files, likewise.
+const STORES: [&str; 4] = [
+    CRYPTO_FILE,
+    "matrix-sdk-state.sqlite3",
+    "matrix-sdk-event-cache.sqlite3",
+    "matrix-sdk-media.sqlite3",
+];
+
 const SESSION: &str = "session.json";
 const STORE_KEY: &str = "store.key";
 const RECOVERY_KEY: &str = "recovery.key";
@@ -246,6 +254,20 @@ impl Folder {
     /// Makes the place of matrix-sdk's stores, which would make it for everybody.
     pub(crate) fn make_crypto(&self) -> Result<(), FolderError> {
         private(&self.crypto())
+    }
+
+    /// Makes matrix-sdk's files, which would make them as the process makes any file; what SQLite puts
+    /// beside them gets their mode.
+    pub(crate) fn make_stores(&self) -> Result<(), FolderError> {
+        for store in STORES {
+            let file = self.crypto().join(store);
+            let mut options = OpenOptions::new();
+            options.create(true).append(true).mode(0o600);
+            let closed = fs::Permissions::from_mode(0o600);
+            let made = options.open(&file).and_then(|made| made.set_permissions(closed));
+            made.map_err(|source| FolderError::File { file, source })?;
+        }
+        Ok(())
     }
 }
 

@@ -1,10 +1,18 @@
 //! Fetching the file of a message. It comes into a folder that is swept at every start, and gets its
 //! final place in one step: no half file is ever found there.
 
-use matrix_sdk::media::{MediaFormat, MediaRequestParameters};
+use matrix_sdk::{
+    reqwest,
+    ruma::{
+        MxcUri,
+        api::{Metadata as _, client::authenticated_media::get_content},
+        events::room::MediaSource,
+    },
+};
+use matrix_sdk_base::crypto::AttachmentDecryptor;
 use std::{
     fs::{self, DirBuilder, File},
-    io::{self, Write as _},
+    io::{self, Cursor, Read as _, Write as _},
     os::unix::fs::DirBuilderExt as _,
     path::{Path, PathBuf},
     time::Duration,
@@ -19,7 +27,7 @@ use vigie_bridge_kit::{
 use vigie_core::bridge::{Attached, Got};
 
 use super::{Hearing, read::Offered};
-use crate::{store::heard::Waiting, why};
+use crate::{account::line, store::heard::Waiting};
 
 /// Largest file, in bytes: while it is decrypted it is in memory, twice. As much as Synapse takes
 /// where nobody changed it. Source: Synapse, `max_upload_size`.
@@ -49,36 +57,55 @@ pub(super) async fn fetch(hearing: Hearing<'_>, row: &Waiting, offered: &Offered
     }
 }
 
+/// The file, opened.
 async fn contents(hearing: Hearing<'_>, offered: &Offered) -> Result<Vec<u8>, String> {
     if let Some(size) = offered.size.filter(|size| *size > LARGEST) {
-        return Err(too_big(size));
+        return Err(too_big(Size::Is(size), LARGEST));
     }
-    let request =
-        MediaRequestParameters { source: offered.source.clone(), format: MediaFormat::File };
+    let (uri, seal) = match &offered.source {
+        MediaSource::Plain(uri) => (uri, None),
+        MediaSource::Encrypted(file) => (&file.url, Some(file)),
+    };
+    let bytes = download(hearing, uri).await?;
+    let Some(seal) = seal else { return Ok(bytes) };
+    let open = || -> Result<Vec<u8>, String> {
+        let (mut sealed, info) = (Cursor::new(&bytes), seal.as_ref().clone().into());
+        let opened = AttachmentDecryptor::new(&mut sealed, info);
+        let mut plain = Vec::with_capacity(bytes.len());
+        opened
+            .map_err(|error| error.to_string())?
+            .read_to_end(&mut plain)
+            .map_err(|error| error.to_string())?;
+        Ok(plain)
+    };
+    open().map_err(|why| format!("it does not open ({}); send it again", line(&why)))
+}
+
+/// Why a file did not come.
+#[derive(Debug)]
+enum Failed {
+    /// It may come when it is asked for again.
+    Now(String),
+    /// Asking again changes nothing.
+    Final(String),
+}
+
+impl From<reqwest::Error> for Failed {
+    fn from(error: reqwest::Error) -> Self {
+        Self::Now(error.without_url().to_string())
+    }
+}
+
+async fn download(hearing: Hearing<'_>, uri: &MxcUri) -> Result<Vec<u8>, String> {
     let until = Instant::now() + PATIENCE;
     let mut failures = 0;
     loop {
-        let media = hearing.client.media();
-        let fetched = Box::pin(media.get_media_content(&request, false));
-        let last = match tokio::time::timeout_at(until, fetched).await {
-            Ok(Ok(bytes)) if bytes.len() as u64 > LARGEST => {
-                return Err(too_big(bytes.len() as u64));
-            }
+        let tried = Box::pin(once(hearing, uri));
+        let why = match tokio::time::timeout_at(until, tried).await {
             Ok(Ok(bytes)) => return Ok(bytes),
-            Ok(Err(error)) => match &error {
-                matrix_sdk::Error::Http(http) if is_final(http) => {
-                    return Err(format!(
-                        "the homeserver does not hand it out: {}; send it again",
-                        why::of_http(http)
-                    ));
-                }
-                matrix_sdk::Error::Http(http) => why::of_http(http),
-                error => {
-                    warn!(%error, "a file does not open");
-                    return Err("it does not open; send it again".into());
-                }
-            },
-            Err(_) => format!("nothing came within {} s", PATIENCE.as_secs()),
+            Ok(Err(Failed::Final(why))) => return Err(why),
+            Ok(Err(Failed::Now(why))) => line(&why),
+            Err(_) => format!("it did not come whole within {} s", PATIENCE.as_secs()),
         };
         let wait = pause::after(failures);
         if Instant::now() + wait > until {
@@ -89,17 +116,69 @@ async fn contents(hearing: Hearing<'_>, offered: &Offered) -> Result<Vec<u8>, St
     }
 }
 
-/// Asking again changes nothing.
-fn is_final(error: &matrix_sdk::HttpError) -> bool {
-    let status = error.as_client_api_error().map(|error| error.status_code.as_u16());
-    status.is_some_and(|status| (400..500).contains(&status) && status != 429)
+/// Asks for it once, by our own hand: matrix-sdk takes as much as a homeserver sends.
+async fn once(hearing: Hearing<'_>, uri: &MxcUri) -> Result<Vec<u8>, Failed> {
+    let client = hearing.client;
+    let versions = client.supported_versions().await;
+    let versions = versions.map_err(|error| Failed::Now(error.to_string()))?;
+    let with_token = get_content::v1::Request::PATH_BUILDER.is_supported(&versions);
+    let base: &[&str] = if with_token {
+        &["_matrix", "client", "v1", "media", "download"]
+    } else {
+        &["_matrix", "media", "v3", "download"]
+    };
+    let nowhere = || Failed::Final("it lies nowhere; send it again".into());
+    let (server, media) = uri.parts().map_err(|_| nowhere())?;
+    let mut url = client.homeserver();
+    let mut path = url.path_segments_mut().map_err(|()| nowhere())?;
+    path.pop_if_empty().extend(base).extend([server.as_str(), media]);
+    drop(path);
+    let asked = client.http_client().get(url).timeout(PATIENCE);
+    let token = client.access_token().filter(|_| with_token);
+    let asked = if let Some(token) = token { asked.bearer_auth(token) } else { asked };
+    let answer = asked.send().await?;
+    let status = answer.status();
+    if status.is_success() {
+        return at_most(answer, LARGEST).await;
+    }
+    let why = format!("the homeserver does not hand it out ({status})");
+    if status.is_server_error() || status.as_u16() == 429 {
+        return Err(Failed::Now(why));
+    }
+    Err(Failed::Final(format!("{why}; send it again")))
 }
 
-fn too_big(size: u64) -> String {
+/// What comes, if that is no more than `most` bytes: looked at before it is taken where the homeserver
+/// says how much comes, and while it comes where it does not, or lies.
+async fn at_most(mut answer: reqwest::Response, most: u64) -> Result<Vec<u8>, Failed> {
+    let too_big = |size| Failed::Final(too_big(size, most));
+    if let Some(size) = answer.content_length().filter(|size| *size > most) {
+        return Err(too_big(Size::Is(size)));
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = answer.chunk().await? {
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() as u64 > most {
+            return Err(too_big(Size::Over));
+        }
+    }
+    Ok(bytes)
+}
+
+enum Size {
+    Is(u64),
+    /// It was not read to its end.
+    Over,
+}
+
+fn too_big(size: Size, most: u64) -> String {
+    let most = megabytes(most);
+    let has = match size {
+        Size::Is(size) => megabytes(size),
+        Size::Over => format!("more than {most}"),
+    };
     format!(
-        "it has {}, and Vigie fetches at most {}; send it in smaller parts, or put it on the machine yourself",
-        megabytes(size),
-        megabytes(LARGEST)
+        "it has {has}, and Vigie fetches at most {most}; send it in smaller parts, or put it on the machine yourself"
     )
 }
 
@@ -124,6 +203,46 @@ fn put(files: &Path, event: &str, name: &str, bytes: &[u8]) -> io::Result<PathBu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::{
+        io::{AsyncReadExt as _, AsyncWriteExt as _},
+        net::TcpListener,
+    };
+
+    /// What a homeserver's answer comes to, of which at most ten bytes are taken.
+    async fn ten(answer: &'static str) -> Result<Vec<u8>, String> {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/", server.local_addr().unwrap());
+        let serve = async {
+            let (mut stream, _) = server.accept().await.unwrap();
+            let mut asked = [0; 1024];
+            let _ = stream.read(&mut asked).await;
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            std::future::pending::<()>().await; // more may come: nobody waits for it
+        };
+        let fetched = async {
+            let answer = reqwest::Client::new().get(url).send().await.unwrap();
+            at_most(answer, 10).await
+        };
+        let taken = tokio::select! {
+            () = serve => unreachable!("it has no end"),
+            taken = fetched => taken,
+        };
+        taken.map_err(|failed| match failed {
+            Failed::Now(why) | Failed::Final(why) => why,
+        })
+    }
+
+    #[tokio::test]
+    async fn no_more_is_taken_than_there_is_room_for_whatever_is_said() {
+        let whole = ten("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n0123456789").await;
+        assert_eq!(whole.unwrap(), b"0123456789");
+        let said = ten("HTTP/1.1 200 OK\r\ncontent-length: 5242880\r\n\r\n").await;
+        assert!(said.unwrap_err().starts_with("it has 5.0 MB"));
+        let unsaid = ten("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n0123456789A").await;
+        assert!(unsaid.unwrap_err().starts_with("it has more than 0.0 MB"));
+        let pieces = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n8\r\n01234567\r\n8\r\n01234567\r\n";
+        assert!(ten(pieces).await.unwrap_err().starts_with("it has more than"));
+    }
 
     #[test]
     fn a_file_fetched_twice_lies_there_once() {

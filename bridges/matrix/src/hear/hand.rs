@@ -19,12 +19,13 @@ use super::{
     rooms, sealed,
 };
 use crate::{
-    NAME,
+    NAME, Rule,
+    account::line,
     store::{
         heard::{self, Hindrance, Keep, Trust, Waiting},
         rooms::Kind,
     },
-    verify::{Standing, standing},
+    verify::{Standing, stands},
 };
 
 /// Of a stranger's text nothing is needed but a pairing code and the command before it.
@@ -66,13 +67,15 @@ impl Hearing<'_> {
     }
 
     async fn said(self, row: &Waiting, spot: Spot, piece: &Piece) {
-        let admitted = self.admits(&spot.from).await;
-        if self.is_refused(row, &spot).await {
-            return self.done(row, Keep::Nothing).await;
-        }
-        if !admitted {
+        if !self.admits(&spot.from).await {
+            if self.is_unsafe(row, &spot).await {
+                return self.done(row, Keep::Nothing).await;
+            }
             let text = piece.text.chars().take(OF_A_STRANGER).collect();
             self.accepted(row, spot, "m", text_of(row, text, None, vec![])).await;
+            return self.done(row, Keep::Nothing).await;
+        }
+        if self.is_refused(row, &spot).await {
             return self.done(row, Keep::Nothing).await;
         }
         let mut files = Vec::new();
@@ -86,7 +89,12 @@ impl Hearing<'_> {
 
     async fn edited(self, row: &Waiting, spot: Spot, message: &str, text: &str) {
         let admitted = self.admits(&spot.from).await;
-        if self.is_refused(row, &spot).await {
+        let refused = if admitted {
+            self.is_refused(row, &spot).await
+        } else {
+            self.is_unsafe(row, &spot).await
+        };
+        if refused {
             return self.done(row, Keep::Nothing).await;
         }
         let text = if admitted { text.to_owned() } else { String::new() };
@@ -99,11 +107,9 @@ impl Hearing<'_> {
         if !self.admits(&spot.from).await || self.is_refused(row, &spot).await {
             return self.done(row, Keep::Nothing).await;
         }
-        let message = MessageId::new(on);
-        let what = match self.meaning(&row.room, on, emoji, at(row)).await {
-            Some(action) => HeardKind::Tap { message, action },
-            None => HeardKind::Reaction { message, emoji: emoji.to_owned() },
-        };
+        let (message, means) =
+            (MessageId::new(on), self.meaning(&row.room, on, emoji, at(row)).await);
+        let what = HeardKind::Reaction { message, emoji: emoji.to_owned(), means };
         self.accepted(row, spot, "r", what).await;
         self.done(row, Keep::Text).await; // it may be taken back
     }
@@ -140,8 +146,7 @@ impl Hearing<'_> {
     /// It is not the event that was told first: nobody's words.
     async fn swapped(self, row: &Waiting, spot: Spot) {
         if self.admits(&spot.from).await {
-            let words = Refusal::Changed.words(None);
-            self.not_taken(row, &spot, words, Refusal::Changed.about(None)).await;
+            self.say_refused(row, &spot, Refusal::Changed).await;
         }
         self.done(row, Keep::Nothing).await;
     }
@@ -192,23 +197,44 @@ impl Hearing<'_> {
         self.done(row, Keep::Nothing).await;
     }
 
-    /// Whether it came less safely than is taken; then the person is told, once in a while.
+    /// Whether it came less safely than is taken, or came before; then the person is told, once in a
+    /// while.
     async fn is_refused(self, row: &Waiting, spot: &Spot) -> bool {
-        let Err(refusal) = self.judged(row).await else { return false };
-        let device = row.opened.device.as_deref();
-        self.not_taken(row, spot, refusal.words(device), refusal.about(device)).await;
+        if self.is_unsafe(row, spot).await {
+            return true;
+        }
+        let Err(refusal) = self.taken_once(row).await else { return false };
+        self.say_refused(row, spot, refusal).await;
         true
+    }
+
+    /// Whether it came less safely than is taken, likewise. Of strangers no more is asked: nothing of
+    /// theirs is taken but a code, and that counts once.
+    async fn is_unsafe(self, row: &Waiting, spot: &Spot) -> bool {
+        let Err(refusal) = self.judged(row).await else { return false };
+        self.say_refused(row, spot, refusal).await;
+        true
+    }
+
+    async fn say_refused(self, row: &Waiting, spot: &Spot, refusal: Refusal) {
+        let device = row.opened.device.as_deref();
+        let about = refusal.about(device, &row.event);
+        self.not_taken(row, spot, refusal.words(device), about).await;
     }
 
     async fn judged(self, row: &Waiting) -> Result<(), Refusal> {
         policy::judge(row.opened.trust, self.bridge.policy)?;
-        if !self.is_first(row).await {
-            return Err(Refusal::Again);
-        }
         let Ok(sender) = UserId::parse(&row.sender) else { return Ok(()) };
-        match self.on_disk(|| Box::pin(standing(self.client, &sender))).await {
+        let store = &self.bridge.store;
+        match self.on_disk(|| Box::pin(stands(self.client, store, &sender))).await.standing {
             Standing::Changed => Err(Refusal::Changed),
-            Standing::Verified | Standing::Unverified => Ok(()),
+            Standing::Renewed if self.bridge.policy.new_identities == Rule::Refuse => {
+                Err(Refusal::Renewed)
+            }
+            Standing::Verified
+            | Standing::Unverified
+            | Standing::NoIdentity
+            | Standing::Renewed => Ok(()),
         }
     }
 
@@ -240,7 +266,7 @@ impl Hearing<'_> {
     /// than never.
     pub(super) async fn unread(self, row: &Waiting, why: &str) {
         warn!(event = row.event, why, "an event is set aside");
-        let (id, reason) = (row.id, why.to_owned());
+        let (id, reason) = (row.id, line(why));
         let number = id.to_string();
         self.handing.noted(&Noted::Unread { number, reason: reason.clone() }).await;
         self.written(move |db| heard::set_aside(db, id, &reason)).await;
@@ -256,7 +282,7 @@ impl Hearing<'_> {
             Kind::Space => return None,
         };
         let chat = RoomId::parse(&known.chat).ok()?;
-        let room = rooms::sort(self.client, self.bridge.layout, &chat);
+        let room = rooms::sort_surely(self, &chat).await;
         let place = Place {
             bridge: BridgeName::new(NAME),
             chat: ChatId::new(known.chat),

@@ -12,6 +12,7 @@ mod lane;
 mod once;
 mod policy;
 mod read;
+mod readers;
 pub(crate) mod replaced;
 mod rooms;
 mod sealed;
@@ -39,7 +40,7 @@ use vigie_core::bridge::{Inbox, Lost};
 use crate::{
     MatrixBridge, NAME,
     say::{owed, typing},
-    store::{SetAside, heard},
+    store::{SetAside, heard, used},
 };
 
 /// Downloads at the same time; each is in memory as a whole.
@@ -58,6 +59,7 @@ struct Wake {
     desk: Notify,
     rooms: Notify,
     ways: Notify,
+    readers: Notify,
     sealed: Notify,
     /// Whoever hears goes on with another client.
     client: Notify,
@@ -72,6 +74,7 @@ impl Wake {
         self.desk.notify_one();
         self.rooms.notify_one();
         self.ways.notify_one();
+        self.readers.notify_one();
         self.sealed.notify_one();
     }
 
@@ -114,7 +117,7 @@ impl<'a> Hearing<'a> {
         self,
         job: impl Fn(&mut rusqlite::Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
     ) -> T {
-        self.on_disk(|| self.bridge.store.run(job.clone())).await
+        self.bridge.store.written(job).await
     }
 
     /// Asks our own disk, as often as it takes.
@@ -174,6 +177,7 @@ async fn with(bridge: &MatrixBridge, inbox: &dyn Inbox, client: &Client) {
             unbroken("sync", || sync::sync(hearing)),
             unbroken("desk", || desk::Desk::new(hearing).run()),
             unbroken("rooms", || rooms::keep_up(hearing)),
+            unbroken("readers", || readers::keep(hearing)),
             unbroken("late keys", || sealed::open_late(hearing)),
             unbroken("account", || watch::watch(hearing)),
             unbroken("typing", || typing::keep(bridge)),
@@ -212,8 +216,10 @@ async fn connected(bridge: &MatrixBridge) -> Client {
 
 async fn prune(hearing: Hearing<'_>) {
     loop {
-        let before = (hearing.bridge.now() - KEPT).timestamp_millis();
+        let now = hearing.bridge.now();
+        let (before, now) = ((now - KEPT).timestamp_millis(), now.timestamp_millis());
         hearing.written(move |db| heard::prune(db, before)).await;
+        hearing.written(move |db| used::prune(db, now)).await;
         tokio::time::sleep(PRUNE).await;
     }
 }

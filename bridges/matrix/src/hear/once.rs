@@ -1,5 +1,9 @@
 //! What was encrypted once is taken once. matrix-sdk opens the same sealed text as often as it comes,
 //! and a homeserver could tell yesterday's yes again, as a new event.
+//!
+//! The same sealed text has the same words in the same session. So other words are new, and nobody has
+//! to be asked; only of words that were taken before the homeserver is asked for what is sealed, which
+//! says where in its session it stands. No app uses a place twice.
 
 use matrix_sdk::{
     Room as MatrixRoom,
@@ -7,93 +11,134 @@ use matrix_sdk::{
     ruma::{
         EventId, RoomId,
         api::{client::room::get_room_event, error::ErrorKind},
+        events::room::encrypted::OriginalSyncRoomEncryptedEvent,
+        serde::Raw,
     },
 };
 use matrix_sdk_base::crypto::vodozemac::megolm::MegolmMessage;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use std::{fmt::Write as _, time::Duration};
+use tokio::time::Instant;
 use tracing::{debug, warn};
 use vigie_bridge_kit::pause;
 
-use super::{Hearing, event::Event, sync::Missed, trouble};
+use super::{Hearing, KEPT, event::Event, policy::Refusal, sync::Missed, trouble};
 use crate::{
     markup::incoming::text,
-    store::heard::{self, Waiting},
+    store::{
+        heard::Waiting,
+        used::{self, Claim, Sealed, Twin},
+    },
 };
 
-/// Where in its session a message was encrypted; no app uses one twice.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Index {
-    session: String,
-    number: u32,
-}
+/// Whoever wrote it waits, and so does all that they write there later.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Hearing<'_> {
-    /// Whether the words were encrypted for this event and no other; asks until that is known.
-    pub(super) async fn is_first(self, row: &Waiting) -> bool {
-        if row.opened.megolm.is_none() {
-            return true; // it was not encrypted
+    /// Takes the words for this event, unless they were taken for another one.
+    pub(super) async fn taken_once(self, row: &Waiting) -> Result<(), Refusal> {
+        let Some(session) = row.opened.megolm.clone() else {
+            return Ok(()); // it was not encrypted
+        };
+        let Ok(event) = Event::read(&row.json) else { return Err(Refusal::Again) };
+        let (digest, room) = (digest(&event), row.room.clone());
+        let sealed = Sealed { session, digest, room, event: row.event.clone() };
+        let (now, claimed) = (self.bridge.now(), sealed.clone());
+        let (since, at) = ((now - KEPT).timestamp_millis(), now.timestamp_millis());
+        let claim = move |db: &mut _| used::claim(db, &claimed, since, at);
+        match self.written(claim).await {
+            Claim::First => Ok(()),
+            Claim::Again => Err(Refusal::Again),
+            Claim::Closed => Err(Refusal::OldKey),
+            Claim::Twins(twins) => {
+                let until = Instant::now() + PATIENCE;
+                let told_apart = self.told_apart(&sealed, &twins, at);
+                let in_time = tokio::time::timeout_at(until, told_apart).await;
+                in_time.unwrap_or(Err(Refusal::Unasked))
+            }
         }
+    }
+
+    /// The same words again: taken where they stand elsewhere in the session.
+    async fn told_apart(self, sealed: &Sealed, twins: &[Twin], now: i64) -> Result<(), Refusal> {
+        for twin in twins.iter().filter(|twin| twin.number.is_none()) {
+            let other =
+                Sealed { room: twin.room.clone(), event: twin.event.clone(), ..sealed.clone() };
+            if let Some(number) = self.place(&other).await {
+                let (session, twin) = (sealed.session.clone(), twin.clone());
+                self.written(move |db| used::is_at(db, &session, &twin, number)).await;
+            }
+        }
+        let Some(number) = self.place(sealed).await else { return Err(Refusal::Again) };
+        let sealed = sealed.clone();
+        let taken = self.written(move |db| used::claim_at(db, &sealed, number, now)).await;
+        if taken { Ok(()) } else { Err(Refusal::Again) }
+    }
+
+    /// Where it stands in its session; asks until that is known. `None`: the homeserver does not show the
+    /// sealed event that these words came out of.
+    async fn place(self, sealed: &Sealed) -> Option<u32> {
         let mut failures = 0_u32;
-        let index = loop {
-            let missed = match Box::pin(index(self, row)).await {
-                Ok(index) => break index,
+        loop {
+            let missed = match Box::pin(place(self, sealed)).await {
+                Ok(place) => return place,
                 Err(missed) => missed,
             };
-            warn!(error = %missed, event = row.event, "whether it came before is not known yet");
+            warn!(error = %missed, event = sealed.event, "whether it came before is not known yet");
             let rest = trouble::rest(&missed).unwrap_or_else(|| pause::after(failures));
             tokio::time::sleep(rest).await;
             failures = failures.saturating_add(1);
-        };
-        let Some(Index { session, number }) = index else { return false };
-        let (room, event) = (row.room.clone(), row.event.clone());
-        self.written(move |db| heard::is_first(db, &session, number, &room, &event)).await
+        }
     }
 }
 
-/// `None`: the homeserver does not show the sealed event that these words came out of.
-async fn index(hearing: Hearing<'_>, row: &Waiting) -> Result<Option<Index>, Missed> {
-    let (Ok(id), Ok(event)) = (RoomId::parse(&row.room), EventId::parse(&row.event)) else {
+/// Tells words apart by all that is sealed in an event; where it stands may be said outside of that.
+fn digest(event: &Event) -> String {
+    let mut content = event.content.clone();
+    content.remove("m.relates_to");
+    let hash = Sha256::digest(json!([event.kind, content]).to_string());
+    hash.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}"); // a String takes everything
+        hex
+    })
+}
+
+async fn place(hearing: Hearing<'_>, sealed: &Sealed) -> Result<Option<u32>, Missed> {
+    let (Ok(id), Ok(event)) = (RoomId::parse(&sealed.room), EventId::parse(&sealed.event)) else {
         return Ok(None);
     };
     let Some(room) = hearing.client.get_room(&id) else { return Ok(None) };
     let request = get_room_event::v3::Request::new(id, event);
-    let sealed = match hearing.client.send(request).await {
+    let shown = match hearing.client.send(request).await {
         Ok(answer) => answer.event,
         Err(error) => match error.client_api_error_kind() {
             Some(ErrorKind::NotFound | ErrorKind::Forbidden) => return Ok(None),
             Some(_) | None => return Err(Missed::Sdk(error.into())),
         },
     };
-    let Some(number) = number(sealed.json().get()) else { return Ok(None) };
-    let session = Box::pin(session(&room, &sealed.cast_unchecked(), row)).await?;
-    Ok(session.map(|session| Index { session, number }))
+    let Some(number) = number(shown.json().get()) else { return Ok(None) };
+    let same = Box::pin(opens_to(&room, &shown.cast_unchecked(), sealed)).await?;
+    Ok(same.then_some(number))
 }
 
-/// The session, if what is sealed there opens to the words that are to be handed in: else the
-/// homeserver could show any index with them.
-async fn session(
+/// Whether what is sealed there opens to those words: else the homeserver could show any place with them.
+async fn opens_to(
     room: &MatrixRoom,
-    sealed: &matrix_sdk::ruma::serde::Raw<
-        matrix_sdk::ruma::events::room::encrypted::OriginalSyncRoomEncryptedEvent,
-    >,
-    row: &Waiting,
-) -> Result<Option<String>, Missed> {
-    let opened = Box::pin(room.decrypt_event(sealed, None)).await?;
+    shown: &Raw<OriginalSyncRoomEncryptedEvent>,
+    sealed: &Sealed,
+) -> Result<bool, Missed> {
+    let opened = Box::pin(room.decrypt_event(shown, None)).await?;
     let TimelineEventKind::Decrypted(decrypted) = &opened.kind else {
-        debug!(event = row.event, "it does not open again");
-        return Ok(None);
+        debug!(event = sealed.event, "it does not open again");
+        return Ok(false);
     };
-    let session = decrypted.encryption_info.session_id().map(ToOwned::to_owned);
-    Ok(session.filter(|_| is_the_same(&row.json, opened.raw().json().get())))
+    let session = decrypted.encryption_info.session_id();
+    let Ok(event) = Event::read(opened.raw().json().get()) else { return Ok(false) };
+    Ok(session == Some(sealed.session.as_str()) && digest(&event) == sealed.digest)
 }
 
-/// Whether two tell the same event.
-fn is_the_same(one: &str, other: &str) -> bool {
-    let (Ok(one), Ok(other)) = (Event::read(one), Event::read(other)) else { return false };
-    (one.id, one.sender, one.kind, one.content)
-        == (other.id, other.sender, other.kind, other.content)
-}
-
-/// The index that a sealed event says, which its signature covers.
+/// The place that a sealed event says, which its signature covers.
 fn number(sealed: &str) -> Option<u32> {
     let event = Event::read(sealed).ok()?;
     let message = MegolmMessage::from_base64(text(&event.content, "ciphertext")?).ok()?;
@@ -104,9 +149,10 @@ fn number(sealed: &str) -> Option<u32> {
 mod tests {
     use super::*;
     use matrix_sdk_base::crypto::vodozemac::megolm::{GroupSession, SessionConfig};
+    use serde_json::Value;
 
     #[test]
-    fn the_index_is_read_from_what_is_sealed() {
+    fn the_place_is_read_from_what_is_sealed() {
         let mut session = GroupSession::new(SessionConfig::version_1());
         for expected in 0..300 {
             let ciphertext = session.encrypt("words").to_base64();
@@ -120,14 +166,16 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_another_event() {
-        let event = |id: &str, body: &str| {
-            format!(
-                r#"{{"type":"m.room.message","event_id":"{id}","sender":"@a:b","content":{{"body":"{body}"}}}}"#
-            )
+    fn what_a_homeserver_can_change_makes_no_other_words() {
+        let of = |id: &str, sent: i64, kind: &str, content: Value| {
+            let event = json!({ "type": kind, "event_id": id, "sender": "@a:b",
+                "origin_server_ts": sent, "unsigned": { "age": sent }, "content": content });
+            digest(&Event::read(&event.to_string()).unwrap())
         };
-        assert!(is_the_same(&event("$1", "yes"), &event("$1", "yes")));
-        assert!(!is_the_same(&event("$1", "yes"), &event("$1", "no")));
-        assert!(!is_the_same(&event("$1", "yes"), &event("$2", "yes")));
+        let yes = of("$1", 1, "m.room.message", json!({ "body": "yes" }));
+        let elsewhere = json!({ "body": "yes", "m.relates_to": { "event_id": "$card" } });
+        assert_eq!(of("$2", 2, "m.room.message", elsewhere), yes);
+        assert_ne!(of("$1", 1, "m.room.message", json!({ "body": "no" })), yes);
+        assert_ne!(of("$1", 1, "m.sticker", json!({ "body": "yes" })), yes);
     }
 }

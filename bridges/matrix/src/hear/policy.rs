@@ -19,12 +19,18 @@ pub(super) enum Refusal {
     Unsigned,
     /// It came from somebody who was compared and is another one since.
     Changed,
+    /// It came from somebody who has another identity than the one they had from the first.
+    Renewed,
     /// It came without encryption in a room that is encrypted.
     Bare,
     /// It came from a room without encryption.
     PlainRoom,
     /// What is sealed in it came before, as another event.
     Again,
+    /// Whether it came before could not be asked.
+    Unasked,
+    /// What came with its key is not known any more.
+    OldKey,
 }
 
 /// Whether words that came like this are taken.
@@ -43,14 +49,18 @@ pub(super) fn judge(trust: Trust, policy: Policy) -> Result<(), Refusal> {
 }
 
 impl Refusal {
-    /// Under what it is remembered that somebody was told: for a device, once for each.
-    pub(super) fn about(self, device: Option<&str>) -> String {
+    /// Under what it is remembered that somebody was told: for a device, once for each; of what has to be
+    /// sent again, of a few.
+    pub(super) fn about(self, device: Option<&str>, event: &str) -> String {
         match self {
             Self::Unsigned => format!("unsigned {}", device.unwrap_or_default()),
             Self::Changed => "changed".into(),
+            Self::Renewed => "renewed".into(),
             Self::Bare => "bare".into(),
             Self::PlainRoom => "plain room".into(),
-            Self::Again => "again".into(),
+            Self::Again => format!("again {}", place_of(Some(event))),
+            Self::Unasked => format!("unasked {}", place_of(Some(event))),
+            Self::OldKey => "old key".into(),
         }
     }
 
@@ -58,12 +68,17 @@ impl Refusal {
         match self {
             Self::Unsigned => unsigned(device),
             Self::Changed => CHANGED.into(),
+            Self::Renewed => RENEWED.into(),
             Self::Bare => "it came without encryption although this room is encrypted, so anybody on the way could have written it. Send it again with an app that encrypts; or let such messages in with `unencrypted = \"accept\"` under [matrix] in Vigie's configuration".into(),
-            Self::Again => "what is encrypted in it came before as another message, or the homeserver does not show it any more, so you may not have sent it now. Send it again if you did; if you did not, tell whoever runs the homeserver".into(),
+            Self::Again => "what is encrypted in it came before as another message, or the homeserver does not show one of the two any more, so you may not have sent it now. If you did, send it again in other words; if you did not, tell whoever runs the homeserver".into(),
+            Self::Unasked => "you wrote the same before, and the homeserver did not say whether this is that message told once more. Send it again in other words, or when the homeserver answers".into(),
+            Self::OldKey => "it was encrypted with a key that your app has not used for months, and Vigie does not remember any more what came with it. Let your app make a new one (in Element, write /discardsession in this room; in others, log in anew), and send it again".into(),
             Self::PlainRoom => "this room is not encrypted. Switch encryption on in the room's settings, or write in another room; or let such rooms in with `plain_rooms = \"accept\"` under [matrix] in Vigie's configuration".into(),
         }
     }
 }
+
+const RENEWED: &str = "the account that wrote it has another identity than before: its owner set encryption up anew, or somebody else writes. At the desk, run `vigie matrix verify` and compare emoji, or look at both identities with `vigie matrix accept`; then send it again";
 
 const CHANGED: &str = "whoever wrote it is not who was verified here before: the account's identity was replaced, by its owner or by somebody else. At the desk, run `vigie matrix verify` and compare the emoji again";
 
@@ -95,8 +110,8 @@ impl Hindrance {
     /// it is encrypted with. Homeservers can invent those without end, so they share a few places.
     pub(super) fn about(self, device: Option<&str>, megolm: Option<&str>) -> String {
         match self {
-            Self::Unsigned => Refusal::Unsigned.about(device),
-            Self::Changed => Refusal::Changed.about(device),
+            Self::Unsigned => Refusal::Unsigned.about(device, ""),
+            Self::Changed => Refusal::Changed.about(device, ""),
             Self::NoKey | Self::Withheld | Self::Backup | Self::Broken => {
                 format!("{} {}", self.as_str(), place_of(megolm))
             }
@@ -130,7 +145,12 @@ mod tests {
     use std::collections::HashSet;
 
     fn all(rule: Rule) -> Policy {
-        Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule }
+        Policy {
+            unsigned_devices: rule,
+            unencrypted: rule,
+            plain_rooms: rule,
+            new_identities: rule,
+        }
     }
 
     #[test]
@@ -163,7 +183,10 @@ mod tests {
             (Refusal::Unsigned.words(Some("PHONE")), "(PHONE)"),
             (Refusal::Unsigned.words(None), "verify this session"),
             (Refusal::Changed.words(None), "vigie matrix verify"),
-            (Refusal::Again.words(None), "Send it again if you did"),
+            (Refusal::Again.words(None), "send it again in other words"),
+            (Refusal::Unasked.words(None), "when the homeserver answers"),
+            (Refusal::OldKey.words(None), "/discardsession"),
+            (Refusal::Renewed.words(None), "vigie matrix accept"),
             (Refusal::Bare.words(None), "Send it again with an app that encrypts"),
             (Refusal::PlainRoom.words(None), "Switch encryption on"),
             (Hindrance::NoKey.words(None), "it asks for the key"),

@@ -2,12 +2,13 @@
 
 use futures_util::future;
 use matrix_sdk::{
-    Client, EncryptionState, Room as MatrixRoom, RoomMemberships, RoomState,
+    EncryptionState, Room as MatrixRoom, RoomMemberships, RoomState,
     ruma::{RoomId, events::room::create::RoomCreateEventContent},
 };
 use serde_json::Value;
 use std::{collections::HashSet, time::Duration};
 use tracing::{debug, warn};
+use vigie_bridge_kit::pause;
 use vigie_core::{
     bridge::{Noted, Room},
     id::{ChatId, ThreadId},
@@ -22,6 +23,7 @@ use super::{
 };
 use crate::{
     bridge::{Layout, Rule},
+    readers,
     store::{
         heard,
         rooms::{self, Kind, KnownRoom, Standing},
@@ -34,6 +36,8 @@ const LOOK_AGAIN: Duration = Duration::from_mins(1);
 /// Among so many members of a room somebody is looked for whom we know; who invites us stands first in
 /// most rooms, and in larger ones they hear of us when they write.
 const LOOKED_AT: usize = 50;
+/// How often a homeserver is asked who is in a room while words from there wait.
+const TRIES: u32 = 4;
 
 /// Under what it is remembered that a person was met in a room.
 const MET: &str = "met";
@@ -41,10 +45,29 @@ const MET: &str = "met";
 /// Where a session's room has its key, in its first event, which nobody can change later.
 const SESSION: &str = "vigie.key";
 
-/// What sort of chat a room is, by how many are in it or asked to be.
-pub(super) fn sort(client: &Client, layout: Layout, chat: &RoomId) -> Room {
-    let count = client.get_room(chat).map_or(0, |room| room.active_members_count());
-    match (count > 2, layout) {
+/// What sort of chat a room is, by who is in it or asked to be; one that we are not in is nobody's own.
+pub(super) async fn sort(hearing: Hearing<'_>, chat: &RoomId) -> Result<Room, Missed> {
+    let others = match hearing.client.get_room(chat) {
+        Some(room) => readers::there(&room).await?.len(),
+        None => usize::MAX,
+    };
+    Ok(of_sort(others, hearing.bridge.layout))
+}
+
+/// The same without an error: a room of which nobody says who is in it is read by others.
+pub(super) async fn sort_surely(hearing: Hearing<'_>, chat: &RoomId) -> Room {
+    for failures in 0..TRIES {
+        match Box::pin(sort(hearing, chat)).await {
+            Ok(sort) => return sort,
+            Err(error) => warn!(%error, room = %chat, "who is in a room is not known yet"),
+        }
+        tokio::time::sleep(pause::after(failures)).await;
+    }
+    of_sort(usize::MAX, hearing.bridge.layout)
+}
+
+fn of_sort(others: usize, layout: Layout) -> Room {
+    match (others > 1, layout) {
         (false, Layout::Direct) => Room::Direct,
         (false, Layout::Threads | Layout::Space) => Room::DirectThreads,
         (true, Layout::Direct) => Room::Group,
@@ -199,7 +222,10 @@ async fn chat(
         }
         return;
     }
-    let sort = sort(hearing.client, hearing.bridge.layout, room.room_id());
+    let sort = match Box::pin(sort(hearing, room.room_id())).await {
+        Ok(sort) => sort,
+        Err(error) => return warn!(%error, room = known.room, "its members are not known yet"),
+    };
     if is_new {
         let chat = ChatId::new(&known.room);
         hearing.handing.noted(&Noted::Open { chat, room: sort }).await;

@@ -21,6 +21,9 @@ const MOST: usize = 500;
 const SIGNATURES: TimeDelta = TimeDelta::seconds(10);
 const LOOK_SOON: Duration = Duration::from_secs(1);
 
+/// What they write there later waits too.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// How often to look otherwise.
 const LOOK: Duration = Duration::from_secs(20);
 
@@ -101,8 +104,16 @@ async fn one(hearing: Hearing<'_>, row: &Waiting, trial: &mut Trial) -> bool {
     unsigned && young
 }
 
-/// Asks the homeserver who signed the sender's devices, and tries the row once more with that.
+/// Asks the homeserver who signed the sender's devices, and tries the row once more with that, while
+/// whoever wrote it can be kept waiting.
 pub(super) async fn with_signatures(hearing: Hearing<'_>, row: &Waiting) {
+    let asked = asked_for_signatures(hearing, row);
+    if tokio::time::timeout(PATIENCE, Box::pin(asked)).await.is_err() {
+        warn!(event = row.event, "who signed its device could not be asked");
+    }
+}
+
+async fn asked_for_signatures(hearing: Hearing<'_>, row: &Waiting) {
     let Ok(sender) = UserId::parse(&row.sender) else { return };
     let mut failures = 0_u32;
     loop {

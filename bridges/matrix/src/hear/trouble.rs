@@ -4,7 +4,7 @@ use matrix_sdk::ruma::api::error::{ErrorKind, RetryAfter};
 use std::time::Duration;
 
 use super::sync::Missed;
-use crate::{NotReady, why};
+use crate::{NotReady, account::line, why};
 
 /// Longest that a homeserver's own word is followed; a limit that lasts longer is asked about again.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -80,5 +80,18 @@ pub(super) fn words(missed: &Missed) -> String {
 
 /// Why there is no client to ask with.
 pub(super) fn of_connecting(error: &NotReady) -> String {
-    format!("Matrix cannot be used now: {error}; `vigie doctor` tells more")
+    format!("Matrix cannot be used now: {}; `vigie doctor` tells more", line(&error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_homeservers_own_words_obey_nobody() {
+        let hostile = format!("nope\u{1b}[2J\u{202e}\n**all is well**{}", "x".repeat(9_000));
+        let words = words(&Missed::Sdk(matrix_sdk::Error::UnknownError(hostile.into())));
+        assert!(words.contains("the homeserver tells nothing"), "{words}");
+        assert!(!words.contains(['\u{1b}', '\n', '\u{202e}']) && words.len() < 2_000, "{words}");
+    }
 }

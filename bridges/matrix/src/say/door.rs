@@ -14,7 +14,7 @@ use std::{
     future::{Future, IntoFuture as _},
     time::Duration,
 };
-use tracing::error;
+use tracing::{error, warn};
 use vigie_core::{
     Timestamp,
     bridge::{Bridge as _, SayError},
@@ -25,6 +25,7 @@ use super::outcome::{self, Refusal};
 use crate::{
     MatrixBridge, Rule,
     hear::replaced::NOT_FOLLOWED,
+    readers::{self, Hold},
     store::{
         heard,
         rooms::{KnownRoom, Standing},
@@ -65,6 +66,8 @@ impl From<Failed> for SayError {
 pub(super) struct Door<'a> {
     pub bridge: &'a MatrixBridge,
     pub room: Room,
+    /// The chat that the room is or belongs to.
+    chat: String,
     sealed: bool,
 }
 
@@ -95,21 +98,32 @@ impl<'a> Door<'a> {
             return Err(replaced(bridge, &room, &next.room_id).await);
         }
         let sealed = is_sealed(bridge, &room, known.as_ref()).await?;
-        Ok(Self { bridge, room, sealed })
+        let chat = known.map_or_else(|| id.to_string(), |known| known.chat);
+        Ok(Self { bridge, room, chat, sealed })
     }
 
-    /// Sends an event, encrypted wherever the room is; reactions never are, on Matrix.
+    /// Sends an event, encrypted wherever the room is; reactions never are, on Matrix. Nothing goes to
+    /// anybody whom the daemon was not told of.
     pub(super) async fn send(
         &self,
         kind: &str,
         content: &Value,
         transaction: &str,
     ) -> Result<OwnedEventId, Failed> {
+        self.may_speak().await?;
         let call =
             self.room.send_raw(kind, content.clone()).with_transaction_id(transaction.into());
         let sent = self.within(async { call.await }).await?;
         self.bridge.saying.reached();
         let event = sent.response.event_id;
+        if self.sealed && kind != "m.reaction" && self.may_speak().await.is_err() {
+            // Somebody came in that moment, and may have got its key; they get none of what follows.
+            warn!(room = %self.room.room_id(), "somebody came in while a message went out");
+            let dropped = Box::pin(self.room.discard_room_key()).await;
+            if let Err(error) = dropped {
+                warn!(%error, "the room's key could not be dropped");
+            }
+        }
         if self.sealed && sent.encryption_info.is_none() && kind != "m.reaction" {
             error!(room = %self.room.room_id(), %event, "a message went out without encryption");
             self.bridge.in_trouble(LEAKED.into());
@@ -117,6 +131,20 @@ impl<'a> Door<'a> {
             let _ = self.redact(&event, &format!("{transaction}.r")).await;
         }
         Ok(event)
+    }
+
+    async fn may_speak(&self) -> Result<(), Failed> {
+        let asked = Box::pin(readers::may_speak(self.bridge, &self.room, &self.chat));
+        let error = match self.within(asked).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(Hold::Untold)) => {
+                self.bridge.readers.look.notify_one();
+                SayError::Later { after: UNTIL_IT_IS_TOLD }
+            }
+            Ok(Err(Hold::Unknown(reason))) => SayError::Shut { reason },
+            Err(failed) => without_doubt(failed),
+        };
+        Err(Failed { refusal: None, error })
     }
 
     /// Takes an event of ours back. One that is gone already is.

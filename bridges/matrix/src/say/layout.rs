@@ -6,7 +6,7 @@ use vigie_bridge_kit::{
 };
 use vigie_core::{
     Timestamp,
-    bridge::{Action, Button, Post, TextUnit},
+    bridge::{Action, Body, Button, Post, Reactions, TextUnit},
     text::Rich,
 };
 
@@ -45,11 +45,32 @@ const STOP: &str = "⏹";
 
 pub(super) const SERVICE: Service = Service { name: "Matrix", details: legend_lines };
 
-/// Lays `post` out; `now` tells how long something has been going on.
-pub(super) fn lay_out(post: &Post, is_thread: bool, now: Timestamp) -> Laid {
+/// Lays `post` out, with reactions for those of its buttons that they may stand in for; `now` tells how
+/// long something has been going on.
+pub(super) fn lay_out(post: &Post, is_thread: bool, reactions: Reactions, now: Timestamp) -> Laid {
     let place = if is_thread { Where::Thread } else { Where::Main };
-    neutral::lay_out(SERVICE, post, place, now)
+    neutral::lay_out(SERVICE, &offered(post.clone(), reactions), place, now)
 }
+
+/// Without what no reaction may decide; it says how that is done instead.
+fn offered(mut post: Post, reactions: Reactions) -> Post {
+    let may = |button: &Button| reactions.may(&button.action, None);
+    match &mut post.body {
+        Body::Card(card) => *card = card.clone().for_reactions(reactions),
+        Body::Text { text, buttons, .. } => {
+            let written = buttons.extract_if(.., |button| !may(button));
+            let written: Vec<String> = written.map(|button| label(&button)).collect();
+            if !written.is_empty() {
+                text.push(&format!("\n{}: {NOT_BY_REACTION}", written.join(", ")), None);
+            }
+        }
+        Body::Progress(progress) => progress.buttons.retain(may),
+        Body::Document(_) | Body::File(_) => {}
+    }
+    post
+}
+
+const NOT_BY_REACTION: &str = "not by a reaction here. Write it, as a command where there is one (/help), or tap it on the phone page.";
 
 /// Vigie's own words.
 pub(super) fn plain(words: &str) -> Text {
@@ -200,8 +221,8 @@ pub(super) fn label(button: &Button) -> String {
 mod tests {
     use super::*;
     use vigie_core::{
-        bridge::Weight,
-        id::{GateId, SessionId},
+        bridge::{ByReaction, Card, CardKind, CardState, Counts, Lapse, Level, Risk, Weight},
+        id::{GateCode, GateId, SessionId},
     };
 
     fn gate() -> GateId {
@@ -234,6 +255,70 @@ mod tests {
             legend_lines(&buttons, "cargo test"),
             ["👎 Deny", "👍 Approve", "1️⃣ For this session"]
         );
+    }
+
+    #[test]
+    fn only_what_counts_is_offered_and_the_rest_is_written() {
+        let card = Card {
+            gate: gate(),
+            code: GateCode::parse("K7Q2").unwrap(),
+            kind: CardKind::Permission,
+            title: "asks to run a command".into(),
+            opened: Timestamp::default(),
+            until: Timestamp::default(),
+            lapse: Lapse::Denied,
+            content: Rich::plain("cargo test"),
+            diff: None,
+            warnings: Vec::new(),
+            facts: Vec::new(),
+            risk: Risk::Plain,
+            reactions: ByReaction::Answers,
+            answer: "Or write: approve K7Q2, or deny K7Q2 and why.".into(),
+            buttons: vec![
+                button("Deny", None, Action::Deny { gate: gate() }),
+                button("Approve", None, Action::Allow { gate: gate() }),
+                button("For this session", None, Action::AllowForSession { gate: gate() }),
+            ],
+            state: CardState::Open,
+        };
+        let approval = Card { reactions: ByReaction::Denials, ..card.clone() };
+        for (card, counts, offered) in [
+            (&card, Counts::Answers, &["👎", "👍"][..]),
+            (&card, Counts::Denials, &["👎"]),
+            (&card, Counts::Nothing, &[]),
+            (&approval, Counts::Answers, &["👎"]),
+        ] {
+            let body = Body::Card(card.clone());
+            let post = Post { from: None, level: Level::Ring, body };
+            let reactions = Reactions::Forgeable(counts);
+            let Laid::Written(laid) = lay_out(&post, false, reactions, Timestamp::default()) else {
+                panic!("a card is words")
+            };
+            let emojis: Vec<_> = meanings(&laid.buttons).into_iter().map(|it| it.emoji).collect();
+            assert_eq!(emojis, offered, "{counts:?}");
+            let shown = fit(&laid.sheet, Kind::New).body;
+            assert_eq!(shown.contains("👍"), offered.contains(&"👍"), "{shown}");
+            assert!(
+                shown.contains("For this session: write approve K7Q2 for this session."),
+                "{shown}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_begins_something_is_named_where_no_reaction_does_it() {
+        let resume = Action::Resume { session: SessionId::from_parts(Timestamp::default(), 1) };
+        let buttons =
+            vec![button("Resume PD-1", None, resume), button("Stop", None, Action::InterruptAll)];
+        let body = Body::Text { text: Rich::plain("It ended."), part: None, buttons };
+        let post = Post { from: None, level: Level::Note, body };
+        let reactions = Reactions::Forgeable(Counts::Denials);
+        let Laid::Written(laid) = lay_out(&post, false, reactions, Timestamp::default()) else {
+            panic!("it is words")
+        };
+        let shown = fit(&laid.sheet, Kind::New).body;
+        assert!(shown.contains("Resume PD-1: not by a reaction here."), "{shown}");
+        assert!(shown.contains("⏹ Stop") && !shown.contains("1️⃣"), "{shown}");
     }
 
     #[test]

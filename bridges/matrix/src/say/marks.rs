@@ -27,9 +27,13 @@ pub(super) async fn mark(
     key: DeliveryId,
 ) -> Result<Said, SayError> {
     let known = door.bridge.store.receipt(&spot.room, message).await;
-    let receipt = known.map_err(outcome::unwritten)?;
+    let known = known.map_err(outcome::unwritten)?;
+    let is_new = known.is_none();
+    let receipt = known.unwrap_or_default();
     let mut marking = Marking { door, spot, message, receipt, key, calls: 0 };
-    marking.read().await;
+    if is_new {
+        marking.read().await?;
+    }
     marking.react(emoji(mark)).await?;
     marking.say(words(mark)).await?;
     Ok(Said { calls: marking.calls, ..Said::default() })
@@ -63,14 +67,18 @@ struct Marking<'a> {
 }
 
 impl Marking<'_> {
-    /// Shows the room as read up to there. It is no event, and that it fails is no reason to try
-    /// again.
-    async fn read(&self) {
+    /// Shows the room as read up to there, once. It is no event, and that it fails is no reason to try
+    /// again before the next mark.
+    async fn read(&self) -> Result<(), SayError> {
         let message = self.message.to_owned();
         let thread = ReceiptThread::Unthreaded;
         let read = self.door.room.send_single_receipt(ReceiptType::Read, thread, message);
-        if let Err(Failed { error, .. }) = self.door.within(read).await {
-            warn!(%error, "a message is not shown as read");
+        match self.door.within(read).await {
+            Ok(()) => self.keep().await,
+            Err(Failed { error, .. }) => {
+                warn!(%error, "a message is not shown as read");
+                Ok(())
+            }
         }
     }
 

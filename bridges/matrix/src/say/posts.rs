@@ -45,7 +45,7 @@ pub(super) async fn post(
     // An id that is none is no reason to keep back the words.
     let reply_to = reply_to.and_then(|message| EventId::parse(message.as_str()).ok());
     let standing = standing(door, spot, reply_to).await?;
-    let laid = layout::lay_out(post, spot.is_thread(), door.bridge.now());
+    let laid = layout::lay_out(post, spot.is_thread(), door.bridge.reactions(), door.bridge.now());
     let part = Part::first(key);
     let (arrived, buttons) = match laid {
         Laid::Written(written) => {
@@ -163,7 +163,7 @@ pub(super) async fn edit(
     key: DeliveryId,
 ) -> Result<Said, SayError> {
     let bridge = door.bridge;
-    let written = match layout::lay_out(post, spot.is_thread(), bridge.now()) {
+    let written = match layout::lay_out(post, spot.is_thread(), bridge.reactions(), bridge.now()) {
         Laid::Written(written) => written,
         Laid::Enclosed(enclosed) => {
             let name = enclosed.name;

@@ -284,21 +284,6 @@ pub(crate) fn opened(
     Ok(())
 }
 
-/// Whether what was encrypted at this place of a session is this event's; who comes first, has it.
-pub(crate) fn is_first(
-    db: &mut Connection,
-    session: &str,
-    number: u32,
-    room: &str,
-    event: &str,
-) -> rusqlite::Result<bool> {
-    let put = "insert into used (session, number, room, event) values (?1, ?2, ?3, ?4)
-        on conflict do nothing";
-    db.prepare_cached(put)?.execute(params![session, number, room, event])?;
-    let ask = "select room = ?3 and event = ?4 from used where session = ?1 and number = ?2";
-    db.prepare_cached(ask)?.query_row(params![session, number, room, event], |row| row.get(0))
-}
-
 /// The person heard once more that the row is sealed.
 pub(crate) fn said_sealed(db: &mut Connection, id: i64) -> rusqlite::Result<()> {
     db.prepare_cached("update heard set told = told + 1 where id = ?1")?.execute([id])?;

@@ -3,11 +3,13 @@
 
 mod cursor;
 pub(crate) mod heard;
+mod identity;
 mod legend;
 mod place;
 mod receipt;
 pub(crate) mod rooms;
 pub(crate) mod said;
+pub(crate) mod used;
 
 pub use heard::SetAside;
 
@@ -28,6 +30,8 @@ const OWNER: Owner = Owner {
         include_str!("migrations/002_said.sql"),
         include_str!("migrations/003_rooms.sql"),
         include_str!("migrations/004_used.sql"),
+        include_str!("migrations/005_used.sql"),
+        include_str!("migrations/006_identity.sql"),
     ],
 };
 
@@ -50,6 +54,14 @@ impl Store {
         job: impl FnOnce(&mut rusqlite::Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, DatabaseError> {
         self.db.sql(job).await
+    }
+
+    /// The same, as often as it takes.
+    pub(crate) async fn written<T: Send + 'static>(
+        &self,
+        job: impl Fn(&mut rusqlite::Connection) -> rusqlite::Result<T> + Clone + Send + 'static,
+    ) -> T {
+        self.db.written(job).await
     }
 }
 

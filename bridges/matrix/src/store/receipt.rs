@@ -18,16 +18,17 @@ pub(crate) struct Receipt {
 }
 
 impl Store {
+    /// `None`: nothing was shown on it yet.
     pub(crate) async fn receipt(
         &self,
         room: &RoomId,
         message: &EventId,
-    ) -> Result<Receipt, DatabaseError> {
+    ) -> Result<Option<Receipt>, DatabaseError> {
         let key = [room.to_string(), message.to_string()];
         self.run(move |db| {
             let ask = "select emoji, reaction, reply, words from receipt
                 where room = ?1 and message = ?2";
-            Ok(db.query_row(ask, key, receipt).optional()?.unwrap_or_default())
+            db.query_row(ask, key, receipt).optional()
         })
         .await
     }
@@ -72,16 +73,16 @@ mod tests {
     #[tokio::test]
     async fn a_receipt_is_kept_and_replaced() {
         let (_folder, store) = store();
-        assert_eq!(store.receipt(&room(), &event(1)).await.unwrap(), Receipt::default());
+        assert_eq!(store.receipt(&room(), &event(1)).await.unwrap(), None);
         let full = Receipt {
             emoji: Some("👌".into()),
             reaction: Some(event(2)),
             reply: Some((event(3), "2nd in line".into())),
         };
         store.keep_receipt(&room(), &event(1), full.clone(), now()).await.unwrap();
-        assert_eq!(store.receipt(&room(), &event(1)).await.unwrap(), full);
-        let bare = Receipt { reply: None, ..full };
+        assert_eq!(store.receipt(&room(), &event(1)).await.unwrap(), Some(full.clone()));
+        let bare = Receipt { reply: None, ..full.clone() };
         store.keep_receipt(&room(), &event(1), bare.clone(), now()).await.unwrap();
-        assert_eq!(store.receipt(&room(), &event(1)).await.unwrap(), bare);
+        assert_eq!(store.receipt(&room(), &event(1)).await.unwrap(), Some(bare));
     }
 }

@@ -14,8 +14,9 @@ use super::{
     flows::{Asking, MOST_OPEN},
     known,
     model::{Begun, NotDone, Step, Verification, VerificationId},
+    standing::{Standing, Unread, master_key, stands},
 };
-use crate::MatrixBridge;
+use crate::{MatrixBridge, store::Store};
 
 /// A command waits 30 s for its answer, and should rather get ours.
 const PATIENCE: Duration = Duration::from_secs(25);
@@ -46,16 +47,21 @@ impl MatrixBridge {
         self.verifying.step(id, step).await
     }
 
-    /// Takes `user` as they are now, although their identity is another one than the verified.
+    /// Takes `user` as they are now, although their identity is another one than before. `identity` is
+    /// the master key that was looked at, in Base64.
     ///
     /// # Errors
-    /// Theirs did not change, or the account's store cannot be written.
-    pub async fn accept_change(&self, user: &str) -> Result<(), NotDone> {
+    /// Theirs did not change, or changed again since it was looked at, or the account's store cannot be
+    /// written.
+    pub async fn accept_change(&self, user: &str, identity: &str) -> Result<(), NotDone> {
         let user = user_id(user)?;
         let client = self.ready().await?;
         let gone = |_| NotDone::NotReady { why: "it was dropped in the middle".into() };
-        let accepted = self.verifying.apart(accept_change(client, user))?;
-        accepted.await.map_err(gone)?
+        let work = accept_change(client, self.store.clone(), user, identity.to_owned());
+        let accepted = self.verifying.apart(work)?;
+        let done = accepted.await.map_err(gone)?;
+        self.readers.look.notify_one();
+        done
     }
 
     pub(super) async fn ready(&self) -> Result<Client, NotDone> {
@@ -199,16 +205,30 @@ async fn smallest_room(client: &Client, user: &UserId) -> Option<Room> {
     smallest.map(|(_, room)| room)
 }
 
-pub(super) async fn accept_change(client: Client, user: OwnedUserId) -> Result<(), NotDone> {
-    let unread = |error: matrix_sdk::encryption::CryptoStoreError| NotDone::NotReady {
-        why: error.to_string(),
+pub(super) async fn accept_change(
+    client: Client,
+    store: Store,
+    user: OwnedUserId,
+    looked_at: String,
+) -> Result<(), NotDone> {
+    let unread = |error: Unread| NotDone::NotReady { why: error.to_string() };
+    let found = client.encryption().get_user_identity(&user).await;
+    let found = found.map_err(|error| unread(error.into()))?;
+    let standing = stands(&client, &store, &user).await.map_err(unread)?.standing;
+    let (Some(found), Standing::Renewed | Standing::Changed) = (found, standing) else {
+        return Err(NotDone::NotChanged { user: user.to_string() });
     };
-    let identity = client.encryption().get_user_identity(&user).await.map_err(unread)?;
-    match identity {
-        Some(identity) if identity.has_verification_violation() => {
-            // This also remembers the present one.
-            identity.withdraw_verification().await.map_err(unread)
-        }
-        Some(_) | None => Err(NotDone::NotChanged { user: user.to_string() }),
+    let present = master_key(&found).unwrap_or_default();
+    if present != looked_at.split_whitespace().collect::<String>() {
+        return Err(NotDone::AnotherIdentity { user: user.to_string() });
     }
+    let taken = match standing {
+        // This also remembers the present one.
+        Standing::Changed => found.withdraw_verification().await,
+        Standing::Verified | Standing::Unverified | Standing::NoIdentity | Standing::Renewed => {
+            found.pin().await
+        }
+    };
+    taken.map_err(|error| unread(error.into()))?;
+    store.take_for(user.as_str(), &present).await.map_err(|error| unread(error.into()))
 }

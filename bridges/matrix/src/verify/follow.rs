@@ -18,7 +18,6 @@ use super::{
     flows::Asking,
     model::{NotDone, Outcome, PeerDevice, State, Step, VerificationId},
     read::{self, Protocol, Whose},
-    standing::{Standing, standing},
 };
 use crate::why;
 
@@ -237,7 +236,7 @@ impl Following {
         }
         let encryption = self.client.encryption();
         let seen = async {
-            while !matches!(standing(&self.client, &self.user).await, Ok(Standing::Verified)) {
+            while !self.is_verified().await {
                 tokio::time::sleep(ASK_AGAIN).await;
                 let _ = Box::pin(encryption.request_user_identity(&self.user)).await; // asked again until the deadline
             }
@@ -249,6 +248,13 @@ impl Following {
                     .into(),
             },
         }
+    }
+}
+
+impl Following {
+    async fn is_verified(&self) -> bool {
+        let identity = self.client.encryption().get_user_identity(&self.user).await;
+        identity.is_ok_and(|identity| identity.is_some_and(|identity| identity.is_verified()))
     }
 }
 

@@ -10,10 +10,10 @@ use vigie_core::{Timestamp, bridge::Bridge as _};
 
 use super::{
     known::{self, RoomRow, Written},
-    model::NotDone,
-    standing::{Standing, standing},
+    model::{NotDone, PeerDevice},
+    standing::{Standing, Stands, stands},
 };
-use crate::MatrixBridge;
+use crate::{MatrixBridge, Rule, store::Store};
 
 /// How the account stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,8 @@ pub struct Look {
     pub trouble: Option<String>,
     pub rooms: Vec<RoomLook>,
     pub people: Vec<PersonLook>,
+    /// Whether devices that their owner has not signed get the keys of what is said.
+    pub unsigned_read: bool,
     /// Messages that wait for their keys.
     pub sealed: u64,
 }
@@ -70,6 +72,11 @@ pub enum RoomKind {
 pub struct PersonLook {
     pub user: String,
     pub standing: Standing,
+    /// Their present master key, and the one they were taken for until now; in Base64.
+    pub identity: Option<String>,
+    pub known: Option<String>,
+    /// Devices of theirs that they have not signed.
+    pub unsigned: Vec<PeerDevice>,
 }
 
 impl MatrixBridge {
@@ -96,7 +103,8 @@ impl MatrixBridge {
             heard: health.heard,
             trouble: health.trouble,
             rooms: rooms.into_iter().map(|row| room(&client, row)).collect(),
-            people: stand(&client, self.everybody(people)).await.map_err(unread)?,
+            people: stand(&client, &self.store, self.everybody(people)).await.map_err(unread)?,
+            unsigned_read: self.policy.unsigned_devices == Rule::Accept,
             sealed,
         })
     }
@@ -107,13 +115,26 @@ impl MatrixBridge {
     }
 }
 
-async fn stand(client: &Client, people: BTreeSet<String>) -> Result<Vec<PersonLook>, String> {
+async fn stand(
+    client: &Client,
+    store: &Store,
+    people: BTreeSet<String>,
+) -> Result<Vec<PersonLook>, String> {
     let mut all = Vec::new();
     for user in people {
         // The configuration checks its own, and what was heard came from such an id.
         let Ok(id) = UserId::parse(&user) else { continue };
-        let standing = standing(client, &id).await.map_err(|error| error.to_string())?;
-        all.push(PersonLook { user, standing });
+        let stands = stands(client, store, &id).await.map_err(|error| error.to_string())?;
+        let Stands { standing, identity, known } = stands;
+        let devices = client.encryption().get_user_devices(&id).await;
+        let devices = devices.map_err(|error| error.to_string())?;
+        let unsigned = devices.devices().filter(|device| !device.is_cross_signed_by_owner());
+        let unsigned = unsigned.map(|device| PeerDevice {
+            id: device.device_id().to_string(),
+            name: device.display_name().map(str::to_owned),
+        });
+        let unsigned = unsigned.collect();
+        all.push(PersonLook { user, standing, identity, known, unsigned });
     }
     Ok(all)
 }

@@ -19,7 +19,8 @@ pub use model::{
     Begun, Emoji, NoVerificationId, NotDone, Outcome, PeerDevice, Shown, Side, State, Step,
     Verification, VerificationId,
 };
-pub use standing::{Standing, standing};
+pub use standing::{Standing, Stands, Unread};
+pub(crate) use standing::{in_fours, stands};
 
 use futures_util::FutureExt as _;
 use matrix_sdk::Client;
@@ -40,7 +41,7 @@ use vigie_core::{
 };
 
 use self::{flows::Flows, model::Outcome as Ended};
-use crate::{NAME, bridge::Clock, store::Store};
+use crate::{Clock, NAME, store::Store};
 
 /// What somebody asked waits for as long. Source: Matrix specification, "Key verification framework".
 const LAPSE: Duration = Duration::from_mins(10);

@@ -245,8 +245,10 @@ pub enum NotDone {
     TooMany { most: usize },
     #[error("one with {user} is under way")]
     UnderWay { user: String },
-    #[error("{user}'s identity did not change since it was verified")]
+    #[error("{user}'s identity is the one that Vigie knows")]
     NotChanged { user: String },
+    #[error("{user} has another identity by now than the one that was looked at")]
+    AnotherIdentity { user: String },
     #[error("the homeserver did not take it: {why}")]
     NotSent { why: String },
 }
@@ -273,6 +275,9 @@ impl NotDone {
                 "Finish or cancel what is under way first: vigie matrix verify."
             }
             Self::NotChanged { .. } => "Nothing is to be accepted. See: vigie matrix status.",
+            Self::AnotherIdentity { .. } => {
+                "Nothing was taken. Ask them in person which one is theirs, and look again: vigie matrix accept."
+            }
             Self::NotSent { .. } => "Try again in a moment: vigie matrix verify.",
         }
     }

@@ -3,7 +3,9 @@
 
 mod crashes;
 mod keys;
+mod lies;
 mod messages;
+mod readers;
 mod rooms;
 mod support;
 mod taps;

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 use std::{
     num::NonZeroUsize,
     path::Path,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 use tempfile::TempDir;
@@ -14,8 +17,10 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
-    bridge::{Accepted, Attached, Bridge as _, Heard, HeardKind, Inbox, NotAccepted, Noted},
-    id::BridgeName,
+    bridge::{
+        Accepted, Attached, Bridge as _, Counts, Heard, HeardKind, Inbox, NotAccepted, Noted,
+    },
+    id::{BridgeName, ChatId},
 };
 use vigie_matrix::{
     Layout, MatrixBridge, Options, Pace, Policy, Rule,
@@ -26,8 +31,12 @@ use vigie_matrix::{
 pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Nothing less than safe.
-pub(crate) const STRICT: Policy =
-    Policy { unsigned_devices: Rule::Refuse, unencrypted: Rule::Refuse, plain_rooms: Rule::Refuse };
+pub(crate) const STRICT: Policy = Policy {
+    unsigned_devices: Rule::Refuse,
+    unencrypted: Rule::Refuse,
+    plain_rooms: Rule::Refuse,
+    new_identities: Rule::Refuse,
+};
 
 /// Takes what is heard, once for each key, from whom it admits.
 #[derive(Default)]
@@ -35,12 +44,28 @@ pub(crate) struct Daemon {
     heard: Mutex<Vec<Heard>>,
     noted: Mutex<Vec<Noted>>,
     admitted: Mutex<Vec<String>>,
+    /// Something is on its way to every chat.
+    flies: AtomicBool,
+    refuses: AtomicBool,
     changed: Notify,
 }
 
 impl Daemon {
     pub(crate) fn admit(&self, user: &str) {
         self.admitted.lock().unwrap().push(user.to_owned());
+    }
+
+    pub(crate) fn in_flight(&self, flies: bool) {
+        self.flies.store(flies, Ordering::Relaxed);
+    }
+
+    pub(crate) fn forget_noted(&self) {
+        self.noted.lock().unwrap().clear();
+    }
+
+    /// Takes nothing that is heard, or everything again.
+    pub(crate) fn refuse(&self, refuses: bool) {
+        self.refuses.store(refuses, Ordering::Relaxed);
     }
 
     pub(crate) fn heard(&self) -> Vec<Heard> {
@@ -104,6 +129,9 @@ impl Daemon {
 #[async_trait]
 impl Inbox for Daemon {
     async fn accept(&self, heard: Heard) -> Result<Accepted, NotAccepted> {
+        if self.refuses.load(Ordering::Relaxed) {
+            return Err(NotAccepted { reason: "the test wants it so".into() });
+        }
         let mut all = self.heard.lock().unwrap();
         if !all.iter().any(|known| known.key == heard.key) {
             all.push(heard);
@@ -120,6 +148,10 @@ impl Inbox for Daemon {
 
     async fn admits(&self, _bridge: &BridgeName, from: &str) -> Result<bool, NotAccepted> {
         Ok(self.admitted.lock().unwrap().iter().any(|user| user == from))
+    }
+
+    async fn is_still(&self, _bridge: &BridgeName, _chat: &ChatId) -> Result<bool, NotAccepted> {
+        Ok(!self.flies.load(Ordering::Relaxed))
     }
 }
 
@@ -158,9 +190,18 @@ impl Ground {
 
     /// The wish may name Ada.
     pub(crate) async fn with(server: &'static Homeserver, wish: impl Fn(&str) -> Wish) -> Self {
+        Self::by_way_of(server, &server.url(), wish).await
+    }
+
+    /// The bridge knows the homeserver under that address.
+    pub(crate) async fn by_way_of(
+        server: &'static Homeserver,
+        url: &str,
+        wish: impl Fn(&str) -> Wish,
+    ) -> Self {
         let ada = Phone::login(server, &server.user("ada").await).await;
         let home = tempfile::tempdir().unwrap();
-        let me = account(server, home.path()).await;
+        let me = account(server, url, home.path()).await;
         let wish = wish(ada.user());
         let bridge = bridge(home.path(), &wish);
         let daemon = Daemon::default();
@@ -222,7 +263,7 @@ impl Ground {
 }
 
 /// Logs a new account in, as `vigie init matrix` does; its id.
-async fn account(server: &Homeserver, home: &Path) -> String {
+async fn account(server: &Homeserver, url: &str, home: &Path) -> String {
     let login = server.user("vigie").await;
     let body = json!({
         "type": "m.login.password",
@@ -231,7 +272,7 @@ async fn account(server: &Homeserver, home: &Path) -> String {
     });
     let answer = server.ask(None, "POST", "/_matrix/client/v3/login", Some(&body)).await.unwrap();
     let session = json!({
-        "homeserver": server.url(),
+        "homeserver": url,
         "user": answer["user_id"],
         "device": answer["device_id"],
         "access_token": answer["access_token"],
@@ -253,6 +294,7 @@ pub(crate) fn bridge(home: &Path, wish: &Wish) -> Arc<MatrixBridge> {
         pace: Pace { events_a_minute: NonZeroUsize::new(6_000).unwrap() },
         polls: true,
         quick_reactions: true,
+        reactions: Counts::Answers,
         parts: None,
     };
     MatrixBridge::open(options).unwrap()

@@ -74,7 +74,7 @@ async fn a_tap_and_a_reply_wait_for_what_they_answer() {
         })
         .await;
     let tapped = ground.daemon.heard().into_iter().find_map(|heard| match heard.what {
-        HeardKind::Tap { action, .. } => Some(action),
+        HeardKind::Reaction { means, .. } => means,
         _ => None,
     });
     assert_eq!(tapped, Some(Action::InterruptAll), "{:#?}", ground.daemon.heard());

@@ -1,12 +1,13 @@
 //! One message for one key, whatever dies in between.
 
-use matrix_lab::tools;
+use matrix_lab::{PATIENCE, Passage, Proxy, shared, tools};
 use std::{
+    path::Path,
     process::{Command, Stdio},
     time::Duration,
 };
 use vigie_core::{
-    bridge::{Bridge as _, Place},
+    bridge::{Bridge as _, Place, SessionLook},
     id::DeliveryId,
 };
 use vigie_matrix::Layout;
@@ -14,6 +15,7 @@ use vigie_matrix::Layout;
 use crate::{
     desk::{Desk, Wish, main, open, post},
     posts,
+    threads::state,
 };
 
 #[tokio::test]
@@ -77,28 +79,42 @@ async fn what_the_server_has_forgotten_is_found_by_its_key() {
 
 /// Says one thing and is killed before it can write down that it did.
 #[test]
-#[ignore = "a process of its own, started by the test below"]
+#[ignore = "a process of its own, started by the tests below"]
 fn the_one_that_is_killed() {
-    let (Ok(home), Ok(room), Ok(key)) = (
+    let (Ok(home), Ok(room), Ok(key), Ok(layout)) = (
         std::env::var("VIGIE_TEST_HOME"),
         std::env::var("VIGIE_TEST_ROOM"),
         std::env::var("VIGIE_TEST_KEY"),
+        std::env::var("VIGIE_TEST_LAYOUT"),
     ) else {
         return;
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let bridge = open(home.as_ref(), &Wish::new(Layout::Direct));
-        let key: DeliveryId = key.parse().unwrap();
-        let said = bridge.say(&main(&room), &post(posts::text("killed")), key).await;
+        let (layout, what) = match layout.as_str() {
+            "space" => (Layout::Space, state(SessionLook::Working)),
+            _ => (Layout::Direct, post(posts::text("killed"))),
+        };
+        let bridge = open(home.as_ref(), &Wish::new(layout));
+        let said = bridge.say(&main(&room), &what, key.parse().unwrap()).await;
         panic!("it lived to tell: {said:?}");
     });
+}
+
+/// Which requests of the one that is killed are not answered any more.
+fn lost(which: &'static str, passage: Passage) -> impl Fn(&str, &str) -> Passage {
+    move |method, path| {
+        let is_it = method != "GET" && path.contains(which);
+        if is_it { passage } else { Passage::Through }
+    }
 }
 
 #[tokio::test]
 async fn one_that_is_killed_at_any_moment_says_it_once() {
     let Some(tools) = tools() else { return };
-    let desk = Desk::new(&tools, Wish::new(Layout::Direct)).await;
+    let server = shared(&tools).await;
+    let proxy = Proxy::before(server).await;
+    let mut desk = Desk::by_way_of(server, &proxy.url(), Wish::new(Layout::Direct)).await;
     let place = desk
         .hearing(async {
             let place = desk.room().await;
@@ -106,31 +122,69 @@ async fn one_that_is_killed_at_any_moment_says_it_once() {
             place
         })
         .await;
-    let mut desk = desk;
-    for round in 0..6_u64 {
-        let key = desk.key();
-        // One that has not spoken yet has the folder's stores not open.
-        desk = desk.restarted();
-        killed(&desk, &place, key, Duration::from_millis(150 + round * 120)).await;
-        let words = post(posts::text("killed"));
-        desk.bridge.say(&place, &words, key).await.unwrap();
+    for (round, (passage, arrived)) in
+        [(Passage::Unasked, 0), (Passage::Never, 1), (Passage::Never, 1)].into_iter().enumerate()
+    {
+        let (key, before) = (desk.key(), desk.count(&place, "m.room.encrypted").await);
+        proxy.stop(lost("/send/m.room.encrypted/", passage));
+        let killed = async |home: &Path| killed(home, &place, key, "direct", &proxy).await;
+        desk = desk.while_closed(killed).await;
         let sent = desk.count(&place, "m.room.encrypted").await;
-        assert_eq!(sent, 2 + usize::try_from(round).unwrap(), "round {round}");
+        assert_eq!(sent, before + arrived, "round {round}: it died at another moment");
+        proxy.be_honest();
+        desk.bridge.say(&place, &post(posts::text("killed")), key).await.unwrap();
+        let sent = desk.count(&place, "m.room.encrypted").await;
+        assert_eq!(sent, before + 1, "round {round}");
     }
 }
 
-/// Starts one that says it, and ends it after that long as a power cut would.
-async fn killed(desk: &Desk, place: &Place, key: DeliveryId, after: Duration) {
+#[tokio::test]
+async fn one_that_is_killed_while_it_makes_rooms_makes_each_once() {
+    let Some(tools) = tools() else { return };
+    let server = shared(&tools).await;
+    let proxy = Proxy::before(server).await;
+    let mut desk = Desk::by_way_of(server, &proxy.url(), Wish::new(Layout::Space)).await;
+    let place = desk.hearing(desk.room()).await;
+    let key = desk.key();
+    // The space first, and then the session's room.
+    for _ in 0..2 {
+        proxy.stop(lost("/createRoom", Passage::Never));
+        let killed = async |home: &Path| killed(home, &place, key, "space", &proxy).await;
+        desk = desk.while_closed(killed).await;
+        proxy.be_honest();
+    }
+    let said = desk
+        .hearing(async {
+            desk.ada.wait_room("Vigie").await;
+            desk.until("the room is made", || async {
+                desk.bridge.say(&place, &state(SessionLook::Working), key).await.is_ok()
+            })
+            .await;
+            desk.bridge.say(&place, &state(SessionLook::Working), key).await.unwrap()
+        })
+        .await;
+    let room = desk.ada.wait_room("PD-285").await;
+    assert_eq!(said.thread.unwrap().as_str(), room.id);
+    let rooms = desk.ada.view().rooms;
+    let called = |name: &str| rooms.values().filter(|it| it.name.as_deref() == Some(name)).count();
+    assert_eq!((called("Vigie"), called("PD-285")), (1, 1));
+}
+
+/// Starts one that says it, and ends it as a power cut would when its next request is kept back.
+async fn killed(home: &Path, place: &Place, key: DeliveryId, layout: &str, proxy: &Proxy) {
+    let next = proxy.kept() + 1;
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "crashes::the_one_that_is_killed"])
-        .env("VIGIE_TEST_HOME", desk.home.path())
+        .env("VIGIE_TEST_HOME", home)
         .env("VIGIE_TEST_ROOM", place.chat.as_str())
         .env("VIGIE_TEST_KEY", key.to_string())
+        .env("VIGIE_TEST_LAYOUT", layout)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    tokio::time::sleep(after).await;
+    let spoke = tokio::time::timeout(PATIENCE, proxy.until_kept(next)).await;
     child.kill().unwrap();
-    child.wait().unwrap();
+    let ended = child.wait().unwrap();
+    assert!(spoke.is_ok(), "it said nothing, and ended with {ended}");
 }

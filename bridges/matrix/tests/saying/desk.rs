@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use vigie_core::{
     Timestamp,
     bridge::{
-        Accepted, Bridge as _, Heard, Inbox, NotAccepted, Noted, Place, Post, Said, Say, SayError,
+        Accepted, Bridge as _, Counts, Heard, Inbox, NotAccepted, Noted, Place, Post, Said, Say,
+        SayError,
     },
     id::{BridgeName, ChatId, DeliveryId, MessageId, ThreadId},
 };
@@ -54,13 +55,21 @@ pub(crate) struct Wish {
     pub(crate) plain_rooms: Rule,
     pub(crate) polls: bool,
     pub(crate) quick_reactions: bool,
+    pub(crate) reactions: Counts,
     pub(crate) people: Vec<String>,
 }
 
 impl Wish {
     pub(crate) fn new(layout: Layout) -> Self {
         let people = Vec::new();
-        Self { layout, plain_rooms: Rule::Refuse, polls: false, quick_reactions: false, people }
+        Self {
+            layout,
+            plain_rooms: Rule::Refuse,
+            polls: false,
+            quick_reactions: false,
+            reactions: Counts::Answers,
+            people,
+        }
     }
 }
 
@@ -79,11 +88,16 @@ impl Desk {
         Self::on(shared(tools).await, wish).await
     }
 
-    pub(crate) async fn on(server: &'static Homeserver, mut wish: Wish) -> Self {
+    pub(crate) async fn on(server: &'static Homeserver, wish: Wish) -> Self {
+        Self::by_way_of(server, &server.url(), wish).await
+    }
+
+    /// The bridge knows the homeserver under that address.
+    pub(crate) async fn by_way_of(server: &'static Homeserver, url: &str, mut wish: Wish) -> Self {
         let ada = Phone::login(server, &server.user("ada").await).await;
         wish.people.push(ada.user().to_owned());
         let home = tempfile::tempdir().unwrap();
-        let me = account(server, home.path()).await;
+        let me = account(server, url, home.path()).await;
         let bridge = open(home.path(), &wish);
         Self { server, bridge, ada, me, home, wish, keys: AtomicU32::new(1) }
     }
@@ -100,6 +114,15 @@ impl Desk {
     pub(crate) fn restarted(self) -> Self {
         let Self { server, bridge: before, ada, me, home, wish, keys } = self;
         drop(before); // the files are one process's, and one bridge's
+        let bridge = open(home.path(), &wish);
+        Self { server, bridge, ada, me, home, wish, keys }
+    }
+
+    /// The same, and while nobody has the files another process may.
+    pub(crate) async fn while_closed(self, other: impl AsyncFnOnce(&Path)) -> Self {
+        let Self { server, bridge: before, ada, me, home, wish, keys } = self;
+        drop(before);
+        other(home.path()).await;
         let bridge = open(home.path(), &wish);
         Self { server, bridge, ada, me, home, wish, keys }
     }
@@ -187,7 +210,7 @@ pub(crate) fn edit(message: &str, post: Post) -> Say {
 }
 
 /// Logs a new account in, as `vigie init matrix` does; its id.
-async fn account(server: &Homeserver, home: &Path) -> String {
+async fn account(server: &Homeserver, url: &str, home: &Path) -> String {
     let login = server.user("vigie").await;
     let body = json!({
         "type": "m.login.password",
@@ -196,7 +219,7 @@ async fn account(server: &Homeserver, home: &Path) -> String {
     });
     let answer = server.ask(None, "POST", "/_matrix/client/v3/login", Some(&body)).await.unwrap();
     let session = json!({
-        "homeserver": server.url(),
+        "homeserver": url,
         "user": answer["user_id"],
         "device": answer["device_id"],
         "access_token": answer["access_token"],
@@ -211,6 +234,7 @@ pub(crate) fn open(home: &Path, wish: &Wish) -> Arc<MatrixBridge> {
         unsigned_devices: Rule::Refuse,
         unencrypted: Rule::Refuse,
         plain_rooms: wish.plain_rooms,
+        new_identities: Rule::Refuse,
     };
     let options = Options {
         folder: Folder::new(home.join("matrix")),
@@ -222,6 +246,7 @@ pub(crate) fn open(home: &Path, wish: &Wish) -> Arc<MatrixBridge> {
         pace: Pace { events_a_minute: NonZeroUsize::new(6_000).unwrap() },
         polls: wish.polls,
         quick_reactions: wish.quick_reactions,
+        reactions: wish.reactions,
         parts: None,
     };
     MatrixBridge::open(options).unwrap()

@@ -1,6 +1,10 @@
 //! Receipts on people's messages.
 
-use matrix_lab::tools;
+use matrix_lab::{Passage, Proxy, shared, tools};
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
 use vigie_core::{
     bridge::{Mark, Say},
     id::MessageId,
@@ -20,7 +24,15 @@ fn stored(words: Option<&str>) -> Mark {
 #[tokio::test]
 async fn a_message_is_read_then_waits_then_is_taken() {
     let Some(tools) = tools() else { return };
-    let desk = Desk::new(&tools, Wish::new(Layout::Direct)).await;
+    let server = shared(&tools).await;
+    let proxy = Proxy::before(server).await;
+    let read = Arc::new(AtomicUsize::new(0));
+    let count = read.clone();
+    proxy.stop(move |_, path| {
+        count.fetch_add(usize::from(path.contains("/receipt/m.read/")), Ordering::Relaxed);
+        Passage::Through
+    });
+    let desk = Desk::by_way_of(server, &proxy.url(), Wish::new(Layout::Direct)).await;
     desk.hearing(async {
         let place = desk.room().await;
         let room = place.chat.as_str();
@@ -50,6 +62,7 @@ async fn a_message_is_read_then_waits_then_is_taken() {
             !desk.ada.view().message(room, &asked).unwrap().has_reaction(&desk.me, "👌")
         })
         .await;
+        assert_eq!(read.load(Ordering::Relaxed), 1, "it is shown as read once");
     })
     .await;
 }

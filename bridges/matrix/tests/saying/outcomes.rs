@@ -1,8 +1,11 @@
 //! Why something is not said, as the daemon hears it.
 
-use matrix_lab::{Homeserver, Invitation, tools};
+use matrix_lab::{Homeserver, Invitation, PATIENCE, Passage, Proxy, View, shared, tools};
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
 use vigie_core::bridge::{Bridge as _, SayError};
 use vigie_matrix::{Layout, Rule};
 
@@ -165,6 +168,42 @@ async fn too_much_at_once_comes_as_late_as_the_server_says() {
         let SayError::Later { after } = refused else { panic!("{refused:?}") };
         assert!(after > Duration::from_millis(250) && after < Duration::from_secs(30), "{after:?}");
         assert!(said >= 5, "{said}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_the_server_finds_too_large_comes_short_and_then_as_a_document() {
+    let Some(tools) = tools() else { return };
+    let server = shared(&tools).await;
+    let proxy = Proxy::before(server).await;
+    let desk = Desk::by_way_of(server, &proxy.url(), Wish::new(Layout::Direct)).await;
+    desk.hearing(async {
+        let place = desk.room().await;
+        let room = place.chat.as_str();
+        let long = "a line of words that is not a short one\n".repeat(180);
+        for refusals in 1..=2 {
+            let left = AtomicUsize::new(refusals);
+            proxy.stop(move |method, path| {
+                let is_it = method == "PUT" && path.contains("/send/m.room.encrypted/");
+                let one_less = |left: usize| left.checked_sub(1);
+                let order = Ordering::Relaxed;
+                if is_it && left.fetch_update(order, order, one_less).is_ok() {
+                    return Passage::Refused(413, "M_TOO_LARGE");
+                }
+                Passage::Through
+            });
+            desk.post(&place, posts::text(&format!("{refusals} {long}"))).await;
+        }
+        let short = desk.ada.wait_message(room, "cut: it is longer than Matrix takes").await;
+        assert!(short.body.len() < 4_200, "{short}");
+        let is_whole = |view: &View| {
+            view.rooms[room].messages.iter().find(|message| message.file.is_some()).cloned()
+        };
+        let whole = desk.ada.wait_value("a document", PATIENCE, is_whole).await;
+        let whole = String::from_utf8(desk.ada.download(&whole).await).unwrap();
+        assert!(whole.contains(&format!("2 {}", long.trim_end())), "{whole}");
+        assert_eq!(desk.count(&place, "m.room.encrypted").await, 2);
     })
     .await;
 }

@@ -9,7 +9,7 @@ use crate::{
     posts,
 };
 
-fn state(look: SessionLook) -> Say {
+pub(crate) fn state(look: SessionLook) -> Say {
     let thread = ThreadState {
         session: "PD-285".parse().unwrap(),
         title: "night trains".into(),

@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let person = Person { id: "ines".into(), name: "Inès Caradec".into() };
     let pages = Router::new()
         .nest_service("/phone", phone.router().layer(Extension(person)))
-        .nest("/assets", assets_router())
+        .nest("/assets", assets_router(&[]))
         .route("/", get(|| async { Redirect::to("/phone") }));
     let server = TcpListener::bind(ADDRESS).await?;
     println(&format!("The phone page is at http://{ADDRESS}/phone"));

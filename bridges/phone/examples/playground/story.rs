@@ -305,6 +305,7 @@ fn blank(number: u128, code: &str, kind: CardKind, title: &str) -> Card {
         warnings: Vec::new(),
         facts: Vec::new(),
         risk: Risk::Plain,
+        reactions: vigie_core::bridge::ByReaction::Answers,
         answer: String::new(),
         buttons: Vec::new(),
         state: CardState::Open,

@@ -91,7 +91,7 @@ impl Home {
         let address = listener.local_addr().unwrap();
         let pages = Router::new()
             .nest_service("/phone", phone.router())
-            .nest("/assets", assets_router())
+            .nest("/assets", assets_router(&[]))
             .layer(middleware::from_fn_with_state(Arc::clone(&self.signed_out), login));
         let mut tasks = JoinSet::new();
         tasks.spawn(async move { axum::serve(listener, pages).await.unwrap() });

@@ -42,6 +42,7 @@ pub(crate) fn card(number: u128, code: &str, command: &str) -> Post {
         warnings: Vec::new(),
         facts: Vec::new(),
         risk: Risk::Plain,
+        reactions: vigie_core::bridge::ByReaction::Answers,
         answer: String::new(),
         buttons: vec![
             button("Approve", Action::Allow { gate }),

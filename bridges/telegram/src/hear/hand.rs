@@ -173,7 +173,11 @@ impl Hearing<'_> {
         for Put { spot, message, date, emoji } in put {
             let key = format!("r:{}:{message}:{}:{date}:{emoji}", spot.chat, spot.from);
             let at = Timestamp::from_timestamp(*date, 0).unwrap_or(item.received);
-            let what = HeardKind::Reaction { message: (*message).into(), emoji: emoji.clone() };
+            let what = HeardKind::Reaction {
+                message: (*message).into(),
+                emoji: emoji.clone(),
+                means: None,
+            };
             self.handing.accepted(&heard(key, *spot, at, what)).await;
         }
         self.done(vec![item.id], Keep::Nothing).await;

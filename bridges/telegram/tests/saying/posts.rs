@@ -42,6 +42,7 @@ pub(crate) fn card(number: u128, command: &str) -> Post {
         warnings: vec!["It reaches the network.".into()],
         facts: vec![Fact { label: "Folder".into(), value: "~/work/quay-PD-285".into() }],
         risk: Risk::Care,
+        reactions: vigie_core::bridge::ByReaction::Answers,
         answer: "Or write: approve K7Q2, or deny K7Q2 and why.".into(),
         buttons: vec![
             button("Deny", Weight::Plain, Action::Deny { gate }),

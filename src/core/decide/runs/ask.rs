@@ -16,6 +16,7 @@ use crate::{
     gate::{Answer, Gate, GateState, StepWaits, Waits},
     id::{HumanId, RunId},
     run::Starter,
+    state::State,
     text,
 };
 
@@ -275,7 +276,9 @@ impl Work<'_> {
         };
         started == Some(human) || row.retried_by.contains(human)
     }
+}
 
+impl State {
     /// What the card shows of the form and of those who said yes.
     pub(in crate::decide) fn approval_facts(&self, gate: &Gate) -> Vec<Fact> {
         let Asked::Approval(approval) = &gate.ask else { return Vec::new() };
@@ -283,7 +286,7 @@ impl Work<'_> {
             let value = text::reveal(&text::mask(picked.as_deref()?).text).text.text;
             Some(Fact { label: text::reveal(&field_title(field)).text.text, value })
         });
-        let names: Vec<_> = gate.yes.iter().map(|human| self.state.name_of(human)).collect();
+        let names: Vec<_> = gate.yes.iter().map(|human| self.name_of(human)).collect();
         let yes = (approval.count > 1).then(|| {
             let who =
                 if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };

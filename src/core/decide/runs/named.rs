@@ -33,6 +33,9 @@ impl State {
             | Command::Kill { .. }
             | Command::Resume { .. }
             | Command::Answer { .. }
+            | Command::Tap { .. }
+            | Command::Cards { .. }
+            | Command::Prompts { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::AddToken { .. }

@@ -1,7 +1,10 @@
 //! Runs and workflows as lists and pages show them.
 
 use chrono::TimeDelta;
-use vigie_workflow::run::{Outcome, Report, Spent, StepState, Sum};
+use vigie_workflow::{
+    language::Step,
+    run::{Frozen, Outcome, Report, Spent, StepState, Sum},
+};
 
 use super::{
     progress::progress_lines,
@@ -12,7 +15,10 @@ use crate::{
     Timestamp,
     decide::show,
     id::{GateCode, RunId},
-    run::{Known, KnownRun, RunListing, RunRow, RunView, Starter, StepView, With, WorkflowView},
+    run::{
+        GraphStep, Known, KnownRun, MadeOf, RunListing, RunRow, RunView, Starter, StepView, With,
+        WorkflowView,
+    },
     runs::{Runs, short_name},
     state::State,
     text,
@@ -49,7 +55,8 @@ impl State {
         let known = self.runs.get(id)?;
         let steps =
             known.run.steps().take(STEPS).map(|(step, state)| step_view(known, &step, &state));
-        Some(RunView { steps: steps.collect(), ..self.run_in_list(known, now) })
+        let (steps, made_of) = (steps.collect(), Some(made_of(known.run.frozen())));
+        Some(RunView { steps, made_of, ..self.run_in_list(known, now) })
     }
 
     /// Without its steps.
@@ -69,6 +76,7 @@ impl State {
             outputs: known.run.outputs(),
             open_gates,
             report: report_lines(&known.run.report()),
+            made_of: None,
         }
     }
 
@@ -113,6 +121,23 @@ impl State {
 impl crate::decide::Work<'_> {
     pub(super) fn started_by(&self, row: &RunRow) -> String {
         self.state.started_by(row)
+    }
+}
+
+fn made_of(frozen: &Frozen) -> MadeOf {
+    let source = &frozen.source;
+    let step = |step: &Step| GraphStep {
+        step: step.id.to_string(),
+        title: step.title.clone(),
+        needs: step.needs.iter().map(ToString::to_string).collect(),
+        always: step.always,
+        conditional: step.only_if.is_some(),
+    };
+    MadeOf {
+        file: source.file.clone(),
+        text: source.text.clone(),
+        limits: source.workflow.limits.clone(),
+        graph: source.workflow.steps.iter().map(step).collect(),
     }
 }
 
@@ -183,6 +208,7 @@ fn step_view(
         }
         StepState::LeftOut { why } => ("left_out", left_out_words(why), 0, None),
     };
+    let (began, spent) = known.run.effort(step);
     let ended = known.run.ended(step);
     let output = ended.map(|ended| &ended.output);
     let mut text = output.map(|output| text::mask(&output.text).text).unwrap_or_default();
@@ -197,6 +223,8 @@ fn step_view(
         words,
         attempt,
         since,
+        began: began.filter(|_| attempt > 0),
+        micro_usd: spent.micro_usd,
         text,
         file: output.and_then(|output| output.cut.as_ref()).map(|cut| cut.file.clone()),
     }

@@ -9,6 +9,7 @@ mod lord;
 mod mail;
 mod outbox;
 mod people;
+mod readers;
 mod ring;
 mod routing;
 mod runs;

@@ -83,7 +83,7 @@ fn nothing_a_stranger_does_reaches_anything() {
         place.clone(),
         "r1".into(),
         w.now,
-        HeardKind::Reaction { message: card, emoji: "👍".into() },
+        HeardKind::Reaction { message: card, emoji: "👍".into(), means: None },
     );
     w.hears(
         "6666",

@@ -317,6 +317,21 @@ fn the_thread_shows_what_the_command_line_told_its_session() {
 }
 
 #[test]
+fn what_waits_for_a_session_is_read_in_its_order_and_nobody_elses() {
+    let mut w = World::with(&["PD-285", "PD-300"]);
+    w.writes("[PD-285] cargo test");
+    w.takes("PD-285");
+    for text in ["then the docs", "then the changelog"] {
+        w.writes(&format!("[PD-285] {text}"));
+    }
+    w.writes("[PD-300] something else");
+    let session = w.id("PD-285");
+    let Ok(Reply::Prompts(line)) = w.ask(Command::Prompts { session }) else { panic!("no line") };
+    let texts: Vec<_> = line.iter().map(|prompt| prompt.text.as_str()).collect();
+    assert_eq!(texts, ["then the docs", "then the changelog"]);
+}
+
+#[test]
 fn a_stop_for_one_of_several_is_asked_about_and_all_is_one_tap() {
     let mut w = World::with(&["PD-285", "PD-300", "PD-310"]);
     for name in ["PD-285", "PD-300"] {

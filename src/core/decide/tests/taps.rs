@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::world::{Shown, World, matrix};
 use crate::{
     agent::{OrderKind, Settled},
-    bridge::{Action, CardState, HeardKind, Level},
+    bridge::{Action, CardState, Counts, HeardKind, Level, Reactions},
     id::{GateId, MessageId},
 };
 
@@ -132,7 +132,7 @@ fn a_reaction_of_long_ago_decides_nothing() {
     let (gate, card) = asks(&mut w, "make test");
     let at = w.now - TimeDelta::minutes(20);
     let (message, emoji) = (card.clone(), "👍".into());
-    let what = HeardKind::Reaction { message, emoji };
+    let what = HeardKind::Reaction { message, emoji, means: None };
     w.hears(INES, matrix(ROOM), "old".into(), at, what);
     let tap = HeardKind::Tap { message: card.clone(), action: Action::Allow { gate } };
     w.hears(INES, matrix(ROOM), "older".into(), at, tap.clone());
@@ -210,4 +210,137 @@ fn what_a_tap_does_elsewhere_is_said() {
     w.wait(TimeDelta::seconds(5));
     assert_eq!(replies_to(&w, &message).len(), 1, "{:?}", w.shows(ROOM));
     assert!(w.orders.iter().all(|(_, order)| order.what != OrderKind::Interrupt));
+}
+
+/// As [`room`], where the homeserver could put reactions.
+fn forgeable(counts: Counts) -> World {
+    let mut w = room();
+    for limits in w.state.rules.limits.values_mut() {
+        if limits.taps == crate::bridge::Taps::Unanswered {
+            limits.reactions = Reactions::Forgeable(counts);
+        }
+    }
+    w
+}
+
+#[test]
+fn what_others_could_put_there_says_yes_only_where_that_is_wanted() {
+    for (counts, yes, no) in [
+        (Counts::Answers, true, true),
+        (Counts::Denials, false, true),
+        (Counts::Nothing, false, false),
+    ] {
+        for (emoji, decides, instead) in [("👍", yes, "approve"), ("👎", no, "deny")] {
+            let mut w = forgeable(counts);
+            let (gate, card) = asks(&mut w, "make test");
+            for _ in 0..3 {
+                w.reacts(INES, &card, emoji);
+            }
+            w.wait(TimeDelta::seconds(5));
+            assert_eq!(!w.state.gates[&gate].is_open(), decides, "{counts:?} {emoji}");
+            let code = w.state.gates[&gate].code.to_string();
+            if !decides {
+                let said = replies_to(&w, &card);
+                assert_eq!(said.len(), 1, "once: {said:?}");
+                assert!(said[0].ends_with(&format!("Reply: {instead} {code}")), "{said:?}");
+                w.writes_as(INES, &matrix(ROOM), &format!("{instead} {code}"), None);
+                assert!(!w.state.gates[&gate].is_open(), "words decide");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_that_lasts_is_said_by_what_others_could_put_there() {
+    let mut w = forgeable(Counts::Answers);
+    let (gate, card) = asks(&mut w, "make test");
+    let code = w.state.gates[&gate].code.to_string();
+    w.reacts_as_button(INES, &card, "1️⃣", Action::AllowForSession { gate });
+    w.wait(TimeDelta::seconds(5));
+    assert!(w.state.gates[&gate].is_open());
+    let said = replies_to(&w, &card);
+    assert!(said[0].ends_with(&format!("Reply: approve {code} for this session")), "{said:?}");
+    w.writes_as(INES, &matrix(ROOM), &format!("approve {code} for this session"), None);
+    w.wait(TimeDelta::seconds(5));
+    let CardState::Answered(decided) = w.card_state(gate) else { panic!("it is answered") };
+    assert_eq!(decided.verdict, "Approved for this session");
+}
+
+#[test]
+fn a_plan_is_approved_with_its_edits_by_words() {
+    let mut w = forgeable(Counts::Answers);
+    let ask = crate::agent::Asked::Plan { plan: "First the berths.".into() };
+    let gate = w.asks("PD-285", "r1", ask);
+    w.wait(TimeDelta::seconds(20));
+    let card = w.card_in(gate, ROOM).message.clone();
+    w.reacts_as_button(INES, &card, "1️⃣", Action::AllowWithEdits { gate });
+    assert!(w.state.gates[&gate].is_open());
+    let code = w.state.gates[&gate].code.to_string();
+    w.writes_as(INES, &matrix(ROOM), &format!("approve {code} for this session"), None);
+    w.wait(TimeDelta::seconds(5));
+    let CardState::Answered(decided) = w.card_state(gate) else { panic!("it is answered") };
+    assert_eq!(decided.verdict, "Approved, edits accepted");
+}
+
+#[test]
+fn an_option_is_a_plain_answer_and_no_denial() {
+    for (counts, picked) in [(Counts::Answers, true), (Counts::Denials, false)] {
+        let mut w = forgeable(counts);
+        let gate = w.asks_question("PD-285", "r1", "Which berth?", &["A1", "B2"]);
+        w.wait(TimeDelta::seconds(20));
+        let card = w.card_in(gate, ROOM).message.clone();
+        w.reacts(INES, &card, "2\u{fe0f}\u{20e3}");
+        w.wait(TimeDelta::seconds(5));
+        assert_eq!(!w.state.gates[&gate].is_open(), picked, "{counts:?}");
+        if !picked {
+            let code = w.state.gates[&gate].code.to_string();
+            assert!(replies_to(&w, &card)[0].ends_with(&format!("Reply: 2 {code}")));
+            w.writes_as(INES, &matrix(ROOM), &format!("2 {code}"), None);
+            assert_eq!(w.state.gates[&gate].picked, [Some("B2".to_owned())]);
+        }
+    }
+}
+
+#[test]
+fn what_others_could_put_there_stops_and_begins_nothing() {
+    let mut w = forgeable(Counts::Denials);
+    w.finishes("PD-285", "Done.");
+    w.exits("PD-285", 1);
+    w.wait(TimeDelta::seconds(20));
+    let session = w.id("PD-285");
+    let message = w.shown.last().unwrap().message.clone();
+    let launched = w.launched.len();
+    w.reacts_as_button(INES, &message, "1️⃣", Action::Resume { session });
+    w.wait(TimeDelta::seconds(5));
+    assert_eq!(w.launched.len(), launched);
+    assert!(replies_to(&w, &message)[0].ends_with("Write: /resume PD-285"));
+}
+
+#[test]
+fn taking_back_what_did_not_count_is_not_spoken_of() {
+    let mut w = forgeable(Counts::Denials);
+    let (gate, card) = asks(&mut w, "make test");
+    let code = w.state.gates[&gate].code.to_string();
+    w.writes_as(INES, &matrix(ROOM), &format!("approve {code}"), None);
+    w.wait(TimeDelta::seconds(5));
+    let said = replies_to(&w, &card).len();
+    w.takes_back(INES, &card, "👍");
+    w.wait(TimeDelta::seconds(5));
+    assert_eq!(replies_to(&w, &card).len(), said);
+}
+
+#[test]
+fn who_may_not_answer_is_told_that_and_not_how() {
+    let mut w = forgeable(Counts::Denials);
+    w.state.rules.people.get_mut(&crate::id::HumanId::new("owner")).unwrap().role =
+        crate::state::Role::Talker;
+    let (gate, card) = asks(&mut w, "make test");
+    w.reacts(INES, &card, "👍");
+    w.wait(TimeDelta::seconds(5));
+    assert!(w.state.gates[&gate].is_open());
+    assert!(
+        replies_to(&w, &card)[0].contains("may not answer this"),
+        "{:?}",
+        replies_to(&w, &card)
+    );
 }

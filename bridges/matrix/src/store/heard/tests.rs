@@ -4,7 +4,6 @@ fn database() -> Connection {
     let db = Connection::open_in_memory().unwrap();
     db.execute_batch(include_str!("../migrations/001_heard.sql")).unwrap();
     db.execute_batch(include_str!("../migrations/003_rooms.sql")).unwrap();
-    db.execute_batch(include_str!("../migrations/004_used.sql")).unwrap();
     db
 }
 
@@ -113,17 +112,4 @@ fn who_was_told_what_is_remembered_by_room_and_matter() {
     assert_eq!(told(&mut db, "!room", "@ines", "bare").unwrap(), Some(7));
     assert_eq!(told(&mut db, "!room", "@ines", "unsigned").unwrap(), None);
     assert_eq!(told(&mut db, "!other", "@ines", "bare").unwrap(), None);
-}
-
-#[test]
-fn what_was_encrypted_once_belongs_to_one_event() {
-    let mut db = database();
-    let mut first = |number, room: &str, event: &str| {
-        is_first(&mut db, "session", number, room, event).unwrap()
-    };
-    assert!(first(0, "!room", "$1"));
-    assert!(first(0, "!room", "$1"), "it is handed in once more after a crash");
-    assert!(!first(0, "!room", "$2"), "told again as another event");
-    assert!(!first(0, "!other", "$1"));
-    assert!(first(1, "!room", "$2"));
 }

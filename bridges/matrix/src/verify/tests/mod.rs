@@ -175,3 +175,33 @@ async fn another_identity_is_told_from_the_verified_one_until_it_is_accepted() {
     assert_eq!(bot.stands(phone.user()).await, Standing::Unverified);
     assert!(matches!(bot.accept_change(phone.user()).await, Err(NotDone::NotChanged { .. })));
 }
+
+#[tokio::test]
+async fn another_identity_of_somebody_who_was_never_verified_is_told_from_the_first() {
+    let Some(tools) = tools() else { return };
+    let server = shared(&tools).await;
+    let login = server.user("tom").await;
+    let phone = Phone::login(server, &login).await;
+    let bot = Bot::start(server, &[phone.user()], LAPSE).await;
+    room_of(&phone, &bot).await;
+    bot.wait_standing(phone.user(), Standing::Unverified).await;
+    let first = bot.stands_by(phone.user()).await;
+    let first = first.to_take().unwrap().to_owned();
+    bot.store().take_for(phone.user(), &first).await.unwrap();
+    assert!(matches!(bot.accept(phone.user(), &first).await, Err(NotDone::NotChanged { .. })));
+
+    let _other_device = world::new_identity(server, &login).await;
+    bot.wait_standing(phone.user(), Standing::Renewed).await;
+    let second = bot.stands_by(phone.user()).await;
+    assert_eq!((second.known.as_deref(), second.to_take()), (Some(first.as_str()), None));
+    let stale = bot.accept(phone.user(), &first).await;
+    assert!(matches!(stale, Err(NotDone::AnotherIdentity { .. })), "{stale:?}");
+    let second = second.identity.unwrap();
+    bot.accept(phone.user(), &super::in_fours(&second)).await.unwrap();
+    assert_eq!(bot.stands(phone.user()).await, Standing::Unverified);
+
+    // Whoever is verified is taken for that one, so that a later change shows it.
+    let _third = world::new_identity(server, &login).await;
+    bot.wait_standing(phone.user(), Standing::Renewed).await;
+    assert_eq!(bot.stands_by(phone.user()).await.known, Some(second));
+}

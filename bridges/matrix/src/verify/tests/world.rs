@@ -32,7 +32,8 @@ use crate::{
     connect,
     store::Store,
     verify::{
-        NotDone, Outcome, Shown, Standing, State, Step, Verification, Verifying, desk, standing,
+        NotDone, Outcome, Shown, Standing, Stands, State, Step, Verification, Verifying, desk,
+        stands,
     },
 };
 
@@ -106,11 +107,26 @@ impl Bot {
     }
 
     pub(super) async fn accept_change(&self, user: &str) -> Result<(), NotDone> {
-        desk::accept_change(self.client.clone(), user.try_into().unwrap()).await
+        let present = self.stands_by(user).await.identity.unwrap_or_default();
+        self.accept(user, &present).await
+    }
+
+    /// The same with an identity that was looked at before.
+    pub(super) async fn accept(&self, user: &str, identity: &str) -> Result<(), NotDone> {
+        let (user, store) = (user.try_into().unwrap(), self.store().clone());
+        desk::accept_change(self.client.clone(), store, user, identity.to_owned()).await
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.verifying.0.store
     }
 
     pub(super) async fn stands(&self, user: &str) -> Standing {
-        standing(&self.client, &UserId::parse(user).unwrap()).await.unwrap()
+        self.stands_by(user).await.standing
+    }
+
+    pub(super) async fn stands_by(&self, user: &str) -> Stands {
+        stands(&self.client, self.store(), &UserId::parse(user).unwrap()).await.unwrap()
     }
 
     pub(super) async fn wait_standing(&self, user: &str, wanted: Standing) {
@@ -233,7 +249,7 @@ async fn logged_in(server: &Homeserver, login: &Login, account: &Folder) -> Clie
 
 fn policy() -> Policy {
     let rule = Rule::Refuse;
-    Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule }
+    Policy { unsigned_devices: rule, unencrypted: rule, plain_rooms: rule, new_identities: rule }
 }
 
 /// Verified from the phone, with nothing going wrong.

@@ -64,6 +64,7 @@ fn permission() -> Card {
         diff: None,
         facts: vec![Fact { label: "Folder".into(), value: "~/work/quay-PD-287".into() }],
         risk: Risk::Code,
+        reactions: vigie_core::bridge::ByReaction::Answers,
         answer: "To allow it, write: approve K7Q2".into(),
         buttons: vec![button("Deny", Weight::Plain, Action::Deny { gate: gate() })],
         state: CardState::Open,
@@ -175,6 +176,7 @@ fn an_edit_shows_its_diff() {
         diff: Some("--- src/main.rs\n+++ src/main.rs\n@@\n-old\n+new\n".into()),
         warnings: Vec::new(),
         until: at(24 * 60),
+        reactions: vigie_core::bridge::ByReaction::Answers,
         answer: "Or write: approve K7Q2, or deny K7Q2 and why.".into(),
         buttons: vec![
             button("Deny", Weight::Plain, Action::Deny { gate: gate() }),
@@ -230,6 +232,7 @@ fn a_question_says_what_its_options_mean_once() {
         warnings: Vec::new(),
         facts: Vec::new(),
         risk: Risk::Plain,
+        reactions: vigie_core::bridge::ByReaction::Answers,
         answer: "Or answer in your own words.".into(),
         buttons: vec![
             option("SQLite", Some("one file"), 0),

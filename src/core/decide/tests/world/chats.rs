@@ -60,7 +60,19 @@ impl World {
         emoji: &str,
     ) -> String {
         let (message, emoji) = (message.clone(), emoji.into());
-        self.does_to_message(from, HeardKind::Reaction { message, emoji })
+        self.does_to_message(from, HeardKind::Reaction { message, emoji, means: None })
+    }
+
+    /// A reaction that stood for that button when it was put there.
+    pub(in crate::decide::tests) fn reacts_as_button(
+        &mut self,
+        from: &str,
+        message: &MessageId,
+        emoji: &str,
+        action: Action,
+    ) -> String {
+        let (message, emoji) = (message.clone(), emoji.into());
+        self.does_to_message(from, HeardKind::Reaction { message, emoji, means: Some(action) })
     }
 
     pub(in crate::decide::tests) fn takes_back(

@@ -1,0 +1,143 @@
+//! What stands beside a session, and its plain lists.
+
+use maud::{Markup, html};
+use vigie_core::{
+    mail::{Mail, MailState},
+    prompt::{Prompt, PromptState},
+    session::Session,
+};
+
+use super::SessionPage;
+use crate::{
+    gate,
+    words::{age, clock, day_and_clock, money, said, tokens},
+};
+
+pub(super) fn side(page: &SessionPage) -> Markup {
+    let session = &page.view.session;
+    html! {
+        aside.stack aria-label=(format!("About {}", session.name)) {
+            @for asked in page.asked { (gate::card(asked, page.rights.answer, page.now)) }
+            @if !page.queue.is_empty() { (queue(page.queue)) }
+            (facts(page))
+        }
+    }
+}
+
+fn queue(line: &[Prompt]) -> Markup {
+    html! {
+        section.band aria-labelledby="queue" {
+            h2 id="queue" { "Next for it" }
+            ol.list.panel { @for prompt in line { (waiting(prompt)) } }
+        }
+    }
+}
+
+fn waiting(prompt: &Prompt) -> Markup {
+    let from = match (&prompt.by, &prompt.of_step) {
+        (Some(human), _) => format!("from {human}"),
+        (None, Some(_)) => "from a workflow".into(),
+        (None, None) => "from other sessions".into(),
+    };
+    html! {
+        li {
+            p.lines dir="auto" { (said(&prompt.text)) }
+            p.small.dim {
+                (said(&from)) ". "
+                @match &prompt.state {
+                    PromptState::Handed { at, .. } => { "On its way into the agent since " (clock(*at)) "." }
+                    PromptState::Queued | PromptState::Taken { .. } | PromptState::Refused { .. } => { "Goes in after this turn." }
+                }
+            }
+        }
+    }
+}
+
+fn facts(page: &SessionPage) -> Markup {
+    let session = &page.view.session;
+    let by = page.view.started_by.clone().unwrap_or_else(|| "a person".into());
+    html! {
+        section.band aria-labelledby="about" {
+            h2 id="about" { "About" }
+            dl.facts {
+                dt { "Project" } dd { (session.project) }
+                @if let Some(worktree) = &session.worktree {
+                    dt { "Branch" } dd { code { (said(&worktree.branch)) } " in its own worktree" }
+                }
+                dt { "Folder" } dd { code { (said(&session.cwd)) } }
+                dt { "Agent" } dd { (session.agent) }
+                dt { "Started" } dd { (day_and_clock(session.created)) " by " (said(&by)) }
+                dt { (if session.life.is_live() { "Since" } else { "Over" }) }
+                dd { (clock(session.life.since())) ", " (age(session.life.since(), page.now)) }
+                @if let Some(summary) = &session.summary { dt { "Says" } dd dir="auto" { (said(&summary.text)) } }
+                dt { "Cost" } dd { (budget(session)) }
+                dt { "Id" } dd { code { (session.id) } }
+            }
+        }
+    }
+}
+
+fn budget(session: &Session) -> Markup {
+    let spent = money(session.spent.micro_usd);
+    let most =
+        session.spawn.as_ref().map(|spawn| spawn.reserve().micro_usd).filter(|most| *most > 0);
+    let Some(most) = most else { return html! { (spent) } };
+    let words = format!("{spent} of {}", money(most));
+    let used = session.spent.micro_usd.min(most);
+    html! { (words) " " meter min="0" max=(most) value=(used) aria-label="Budget used" { (words) } }
+}
+
+/// What it cost, as its agent counts.
+pub(super) fn cost(session: &Session) -> Markup {
+    let spent = &session.spent;
+    let row = |name: &str, input: u64, output: u64, micro: u64| {
+        html! {
+            tr {
+                th scope="row" { (name) }
+                td.n { (tokens(input)) } td.n { (tokens(output)) } td.n { (money(micro)) }
+            }
+        }
+    };
+    html! {
+        div.panel.scroll-x tabindex="0" role="region" aria-label="Cost, table" {
+            table {
+                thead { tr { th scope="col" { "Since" } th.n scope="col" { "Input" } th.n scope="col" { "Output" } th.n scope="col" { "Cost" } } }
+                tbody {
+                    (row("This start of its program", spent.run_input_tokens, spent.run_output_tokens, spent.run_micro_usd))
+                    (row("The whole session", spent.input_tokens, spent.output_tokens, spent.micro_usd))
+                }
+            }
+        }
+        p.foot.small.dim { "As the agent counts it, at list prices. " a href="/ledger" { "Ledger" } }
+    }
+}
+
+/// Between it and others, newest first.
+pub(super) fn mail(mail: &[Mail]) -> Markup {
+    if mail.is_empty() {
+        return super::nothing("it has written to no other session, and none to it");
+    }
+    html! {
+        ul.list.panel {
+            @for mail in mail {
+                li {
+                    div.line {
+                        span { b.key { (said(&mail.from.spoken())) } " to " b.key { (said(&mail.to.spoken())) } }
+                        (day_and_clock(mail.sent))
+                    }
+                    p.lines dir="auto" { (said(&mail.text)) }
+                    p.small.dim { (became(&mail.state)) }
+                }
+            }
+        }
+    }
+}
+
+fn became(state: &MailState) -> Markup {
+    match state {
+        MailState::Waiting { .. } => html! { "Waits to be read." },
+        MailState::Offered { at, .. } => html! { "On its way since " (clock(*at)) "." },
+        MailState::Read { at } => html! { "Read, " (clock(*at)) "." },
+        MailState::Dead { why, .. } => html! { "Not read: " (said(why)) "." },
+    }
+}

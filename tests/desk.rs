@@ -1,0 +1,143 @@
+//! The pages at the desk in a real browser, before a real daemon with real sessions.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod support {
+    pub(crate) mod desk;
+    pub(crate) mod home;
+    pub(crate) mod phone;
+}
+
+use browser_lab::{Key, Look};
+use serde_json::{Value, json};
+use support::desk::{Desk, demo_home, new};
+
+#[tokio::test]
+async fn the_board_is_true_while_it_is_looked_at() {
+    let home = demo_home().await;
+    new(&home, "PD-285", "Retry refunds").await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/board").await else { return };
+    desk.shows("Nothing waits for you.").await;
+    desk.find("//tr[.//b[.='PD-285']]//span[contains(@class, 'idle')]").await;
+
+    // It begins to ask while nobody touches the page.
+    home.send("PD-285", "leave a note").await;
+    desk.shows("1 waits for you").await;
+    desk.find("//tr[.//b[.='PD-285']]//span[contains(., 'waits for you')]").await;
+    desk.holds("document.title === '(1) Board · Vigie'").await;
+    desk.holds("document.getElementById('favicon').href.endsWith('favicon-waiting.svg')").await;
+    desk.clean("board-1280-light").await;
+
+    // Another appears, and a filter keeps to what it says.
+    new(&home, "PD-286", "Offline tickets").await;
+    desk.find("//tr[.//b[.='PD-286']]").await;
+    desk.tap("//button[@value='waiting']").await;
+    desk.find("//button[@value='waiting'][@aria-current='true']").await;
+    desk.find("//tr[.//b[.='PD-285']]").await;
+    desk.holds("!document.body.innerText.includes('PD-286')").await;
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_session_is_started_from_the_board() {
+    let home = demo_home().await;
+    let Some(desk) = Desk::open(&home, Look::PHONE, "/board").await else { return };
+    desk.shows("No session yet.").await;
+    desk.tap("//a[contains(., 'New session')]").await;
+    desk.find("//input[@id='name']").await.send_keys("PD 9").await.unwrap();
+    desk.tap("//section[@id='new']//button[.='Start']").await;
+    desk.find("//section[@id='new']//p[@role='alert'][not(@hidden)]").await;
+    desk.find("//input[@id='name']").await.clear().await.unwrap();
+    desk.find("//input[@id='name']").await.send_keys("PD-292").await.unwrap();
+    desk.find("//textarea[@id='prompt']").await.send_keys("stream 2").await.unwrap();
+    desk.clean("new-session-390-light").await;
+    desk.tap("//section[@id='new']//button[.='Start']").await;
+    desk.holds("location.pathname.startsWith('/sessions/ses_')").await;
+    home.session_is("PD-292", "idle").await;
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn what_waits_is_answered_with_the_keyboard_alone() {
+    let home = demo_home().await;
+    for (name, text) in [("PD-285", "leave a note"), ("PD-286", "ask which store")] {
+        new(&home, name, "").await;
+        home.send(name, text).await;
+        home.session_is(name, "waiting").await;
+    }
+    let Some(desk) = Desk::open(&home, Look::DESK.dark(), "/waiting").await else { return };
+    desk.shows("2 wait, oldest first").await;
+    desk.clean("waiting-1280-dark").await;
+
+    // No card is held: a letter answers nothing.
+    desk.page_key("a").await;
+    assert_eq!(home.waiting().await, 2);
+    desk.page_key("j").await;
+    desk.holds("document.activeElement.matches('.gate') && document.activeElement.textContent.includes('PD-285')").await;
+    desk.press("a").await;
+    desk.find("//ol[@id='decided']//li[contains(., 'PD-285')][contains(., 'approved')]").await;
+    desk.page_key("j").await;
+    desk.press("2").await;
+    desk.shows("Nothing waits for you.").await;
+    home.session_is("PD-286", "idle").await;
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_card_is_answered_once_wherever_the_answer_comes_from() {
+    let home = demo_home().await;
+    new(&home, "PD-285", "").await;
+    home.send("PD-285", "leave a note").await;
+    home.session_is("PD-285", "waiting").await;
+    let Some(desk) = Desk::open(&home, Look::PHONE, "/waiting").await else { return };
+    let code = desk.find("//article//span[@class='code']").await.text().await.unwrap();
+    desk.tap("//summary[contains(., 'Deny with a reason')]").await;
+    desk.find("//article//textarea").await.send_keys("not now").await.unwrap();
+    desk.clean("waiting-390-light").await;
+
+    // What is typed stays while the page changes around it.
+    new(&home, "PD-286", "").await;
+    home.send("PD-286", "ask which store").await;
+    desk.shows("2 wait").await;
+    desk.holds("document.querySelector('article textarea').value === 'not now'").await;
+
+    let denied: Value = home
+        .desk()
+        .post(&format!("/waiting/{code}/answer"), &json!({ "choice": "deny" }))
+        .await
+        .unwrap();
+    assert!(denied["words"].as_str().is_some(), "{denied}");
+    desk.find("//ol[@id='decided']//li[contains(., 'PD-285')][contains(., 'denied')]").await;
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn hostile_names_and_words_are_text() {
+    let home = demo_home().await;
+    let title = "<img src=x onerror=\"document.title='owned'\"> \u{202e}gnp.exe";
+    new(&home, "PD-285", title).await;
+    home.send("PD-285", "say <script>document.title='owned'</script>").await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/board").await else { return };
+    desk.shows("<img src=x onerror=").await;
+    desk.holds("!document.body.innerHTML.includes('\\u202e')").await;
+    desk.holds("document.querySelector('main img, main script') === null").await;
+    desk.holds("!document.title.includes('owned')").await;
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_tab_that_slept_shows_how_things_stand() {
+    let mut home = demo_home().await;
+    new(&home, "PD-285", "").await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/board").await else { return };
+    desk.find("//p[@id='conn'][.='Live']").await;
+    home.kill();
+    desk.find("//p[@id='conn-bar'][contains(., 'Nothing will be missed')]").await;
+    home.up().await;
+    new(&home, "PD-286", "").await;
+    desk.find("//tr[.//b[.='PD-286']]").await;
+    desk.find("//p[@id='conn'][.='Live']").await;
+    desk.tab_to("it.matches('a.title') && it.textContent.includes('PD-285')").await;
+    desk.press(&char::from(Key::Enter).to_string()).await;
+    desk.holds("location.pathname.startsWith('/sessions/')").await;
+    desk.close().await;
+}
