@@ -18,7 +18,6 @@ use std::{
     time::Duration,
 };
 use tokio::time::Instant;
-use tracing::warn;
 use vigie_bridge_kit::{
     fetch::{HALF, blocking, disk, megabytes, missed},
     names::{self, NewFile},
@@ -109,7 +108,7 @@ async fn download(hearing: Hearing<'_>, uri: &MxcUri) -> Result<Vec<u8>, String>
         };
         let wait = pause::after(failures);
         if Instant::now() + wait > until {
-            return Err(format!("the homeserver did not hand it out: {last}; send it again later"));
+            return Err(format!("the homeserver did not hand it out: {why}; send it again later"));
         }
         tokio::time::sleep(wait).await;
         failures += 1;
