@@ -146,7 +146,6 @@ async fn somebody_who_came_while_nobody_heard_is_told_of_behind_a_gap() {
     }
     ground.daemon.forget_noted();
     ground = ground.restarted();
-    let story = until_told(&ground.daemon, &room, &[&ada, eve.user()]);
-    ground.while_hearing(story).await;
+    ground.while_hearing(until_told(&ground.daemon, &room, &[&ada, eve.user()])).await;
     ground.ada.wait_member(&room, eve.user(), Membership::Joined).await;
 }
