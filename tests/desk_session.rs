@@ -88,7 +88,6 @@ async fn one_that_is_over_shows_its_last_screen_and_goes_on() {
     let home = demo_home().await;
     new(&home, "PD-285", "").await;
     home.send("PD-285", "stream 2").await;
-    home.session_is("PD-285", "idle").await;
     let Some(desk) = Desk::open(&home, Look::DESK, "/sessions/PD-285").await else { return };
     screen_shows(&desk, "2 lines printed.").await;
     desk.tap("//form[@data-post='/sessions/PD-285/end']//button").await;
@@ -105,9 +104,9 @@ async fn a_recording_is_played_back() {
     let home = demo_home().await;
     new(&home, "PD-285", "").await;
     home.send("PD-285", "stream 3").await;
-    home.session_is("PD-285", "idle").await;
-    let path = "/sessions/PD-285?view=recording";
-    let Some(desk) = Desk::open(&home, Look::DESK, path).await else { return };
+    let Some(desk) = Desk::open(&home, Look::DESK, "/sessions/PD-285").await else { return };
+    screen_shows(&desk, "3 lines printed.").await;
+    desk.tap("//nav[@aria-label='PD-285']/a[.='Recording']").await;
     desk.tap("//button[.='Play']").await;
     desk.holds(
         "document.querySelector('[data-player] .term').textContent.includes('3 lines printed.')",
@@ -122,8 +121,6 @@ async fn a_recording_is_played_back() {
 async fn every_page_of_a_session_says_what_there_is() {
     let home = demo_home().await;
     new(&home, "PD-285", "Retry refunds").await;
-    home.send("PD-285", "stream 3").await;
-    home.session_is("PD-285", "idle").await;
     let Some(desk) = Desk::open(&home, Look::PHONE, "/sessions/PD-285").await else { return };
     for (tab, shows) in [
         ("Conversation", "What its terminal printed"),

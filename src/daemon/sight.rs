@@ -77,7 +77,7 @@ impl Sight for Seeing {
     async fn above(&self, session: &Session) -> Result<Screen, String> {
         let read = |folder: PathBuf| replay::above(&folder).map_err(|error| unrecorded(&error));
         let (columns, rows) = self.read(session, read).await?;
-        let rows = rows.into_iter().map(|row| row.into_iter().map(run).collect());
+        let rows = rows.into_iter().map(|row| row.into_iter().map(run).collect::<Vec<_>>());
         Ok(Screen { columns, rows: rows.collect(), cursor: None })
     }
 
@@ -140,7 +140,7 @@ fn unrecorded(error: &std::io::Error) -> String {
 
 fn screen(picture: Picture) -> Screen {
     let Picture { size, cursor, rows, .. } = picture;
-    let rows = rows.into_iter().map(|row| row.into_iter().map(run).collect());
+    let rows = rows.into_iter().map(|row| row.into_iter().map(run).collect::<Vec<_>>());
     Screen { columns: size.columns, rows: rows.collect(), cursor }
 }
 

@@ -258,6 +258,7 @@ async fn strangers_reach_nothing_whatever_they_send() {
     mallory.react(&life.room, &card.id, "👍").await;
     life.hears("Vigie knows nobody by that name").await;
     life.phone.kick(&life.room, mallory.user()).await;
+    life.hears("What waited follows").await;
     // What comes later in the same room is through, so all of that is.
     let later = life.say("[PD-285] stream 3").await;
     life.phone.wait_reaction(&life.room, &later, "👀").await;

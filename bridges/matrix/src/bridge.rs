@@ -235,6 +235,11 @@ impl MatrixBridge {
         *self.client.lock().await = None;
     }
 
+    /// Reactions are not encrypted, whatever room they are in.
+    pub(crate) fn reactions(&self) -> Reactions {
+        Reactions::Forgeable(self.reactions)
+    }
+
     /// Says something with one client from beginning to end.
     pub(crate) async fn with_one_client<T>(
         &self,
@@ -245,11 +250,6 @@ impl MatrixBridge {
             said = Box::pin(say) => said,
             () = self.leaving.notified() => Err(SayError::InDoubt),
         }
-    }
-
-    /// Reactions are not encrypted, whatever room they are in.
-    pub(crate) fn reactions(&self) -> Reactions {
-        Reactions::Forgeable(self.reactions)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -55,7 +55,7 @@ pub fn look_words(look: SessionLook) -> &'static str {
 }
 
 /// A button that puts one request to the API; `path` is below `/api/v1`.
-pub fn act(path: &str, look: &str, label: Markup) -> Markup {
+pub fn act(path: &str, look: &str, label: &Markup) -> Markup {
     html! {
         form.act data-post=(path) { button class=(format!("btn {look}")) { (label) } }
     }

@@ -114,7 +114,7 @@ fn steering(view: &RunView) -> Markup {
         details.reason.retry {
             summary.btn { "Retry…" }
             div.menu {
-                (act(&format!("{path}/retry"), "", html! { "Retry what failed" }))
+                (act(&format!("{path}/retry"), "", &html! { "Retry what failed" }))
                 form.form id="retry-from" data-post=(format!("{path}/retry")) data-keep {
                     label.field for="from" { "From a step, with all that needs it"
                         select.input id="from" name="from" {

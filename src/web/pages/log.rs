@@ -109,10 +109,16 @@ impl Reader {
         }
         for _ in 0..BEATS {
             match self.part(self.at, PART).await {
-                Ok(part) if part.text.is_empty() && !part.over => self.wait().await?,
                 Ok(part) => {
-                    (self.at, self.over) = (part.next, part.over);
-                    let text = text::reveal(&part.text).text.text;
+                    let open = if part.over { 0 } else { open_escape(&part.text) };
+                    let (text, _) = part.text.split_at(part.text.len() - open);
+                    if text.is_empty() && !part.over {
+                        self.wait().await?;
+                        continue;
+                    }
+                    // What is held back is read once more, with its end.
+                    (self.at, self.over) = (part.next - open as u64, part.over);
+                    let text = text::reveal(&plain(text)).text.text;
                     return Some(event(
                         "more",
                         self.at,
@@ -145,4 +151,55 @@ impl Reader {
 
 fn event(kind: &str, at: u64, data: &serde_json::Value) -> sse::Event {
     sse::Event::default().event(kind).id(at.to_string()).data(data.to_string())
+}
+
+/// Longest sequence for a terminal whose end is waited for, in bytes.
+const LONGEST_ESCAPE: usize = 64;
+
+/// How many bytes at the end of a text begin a sequence for a terminal that does not end in it.
+fn open_escape(text: &str) -> usize {
+    let Some(begin) = text.rfind('\u{1b}') else { return 0 };
+    let tail = &text[begin..];
+    let open = match tail.strip_prefix("\u{1b}[") {
+        Some(inside) => !inside.contains(ends_escape),
+        None => tail.len() == 1,
+    };
+    if open && tail.len() < LONGEST_ESCAPE { tail.len() } else { 0 }
+}
+
+fn ends_escape(letter: char) -> bool {
+    ('@'..='~').contains(&letter)
+}
+
+/// A text without colours and returns of the carriage.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' && letters.next_if_eq(&'[').is_some() {
+            // Up to the letter that ends it: ECMA-48, 5.4.
+            while letters.next_if(|letter| !ends_escape(*letter)).is_some() {}
+            letters.next();
+        } else if letter != '\r' {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_not_shown_even_where_a_part_ends_in_one() {
+        assert_eq!(plain("a\u{1b}[1;31mred\u{1b}[0m\r\n\tb"), "ared\n\tb");
+        for (text, open) in
+            [("done", 0), ("a\u{1b}", 1), ("a\u{1b}[1;3", 5), ("a\u{1b}[0m", 0), ("\u{1b}]x", 0)]
+        {
+            assert_eq!(open_escape(text), open, "{text:?}");
+        }
+        let endless = format!("\u{1b}[{}", "1".repeat(LONGEST_ESCAPE));
+        assert_eq!(open_escape(&endless), 0);
+    }
 }

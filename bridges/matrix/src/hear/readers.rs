@@ -242,10 +242,8 @@ async fn came(room: &MatrixRoom, user: &UserId) -> (Entry, Option<String>) {
     let Ok(Some(member)) = room.get_member_no_sync(user).await else {
         return (Entry::Joined, None);
     };
-    let entry = match member.membership() {
-        MembershipState::Invite => Entry::Invited,
-        _ => Entry::Joined, // others are not in that list
-    };
+    let invited = *member.membership() == MembershipState::Invite;
+    let entry = if invited { Entry::Invited } else { Entry::Joined };
     let by = member.event().sender().to_string();
     (entry, Some(by).filter(|by| by != user.as_str()))
 }

@@ -72,7 +72,7 @@ pub(super) struct Door<'a> {
 }
 
 impl<'a> Door<'a> {
-    /// Looks whether we are in the room and whether it is encrypted.
+    /// Looks whether we are in the room, whether it is encrypted, and who reads along.
     pub(super) async fn open(bridge: &'a MatrixBridge, id: &RoomId) -> Result<Self, SayError> {
         let client = bridge.client().await;
         let client = client.map_err(|error| outcome::not_ready(bridge, &error))?;
@@ -99,7 +99,9 @@ impl<'a> Door<'a> {
         }
         let sealed = is_sealed(bridge, &room, known.as_ref()).await?;
         let chat = known.map_or_else(|| id.to_string(), |known| known.chat);
-        Ok(Self { bridge, room, chat, sealed })
+        let door = Self { bridge, room, chat, sealed };
+        door.may_speak().await?; // before anything is uploaded or made
+        Ok(door)
     }
 
     /// Sends an event, encrypted wherever the room is; reactions never are, on Matrix. Nothing goes to

@@ -6,6 +6,7 @@ use std::{
     process::{Command, Stdio},
     time::Duration,
 };
+use tokio_util::sync::CancellationToken;
 use vigie_core::{
     bridge::{Bridge as _, Place, SessionLook},
     id::DeliveryId,
@@ -13,7 +14,7 @@ use vigie_core::{
 use vigie_matrix::Layout;
 
 use crate::{
-    desk::{Desk, Wish, main, open, post},
+    desk::{Desk, Ear, Wish, main, open, post, surely},
     posts,
     threads::state,
 };
@@ -34,7 +35,7 @@ async fn a_key_said_again_is_one_message_and_shows_the_newest() {
         .await;
     let desk = desk.restarted();
     desk.hearing(async {
-        let again = desk.bridge.say(&place, &post(posts::text("once")), key).await.unwrap();
+        let again = desk.surely(&place, &post(posts::text("once")), key).await;
         assert_eq!(again.message, first.message);
         forget(&desk, key);
         let again =
@@ -96,8 +97,11 @@ fn the_one_that_is_killed() {
             _ => (Layout::Direct, post(posts::text("killed"))),
         };
         let bridge = open(home.as_ref(), &Wish::new(layout));
-        let said = bridge.say(&main(&room), &what, key.parse().unwrap()).await;
-        panic!("it lived to tell: {said:?}");
+        let (place, key): (_, DeliveryId) = (main(&room), key.parse().unwrap());
+        tokio::select! {
+            ended = bridge.hear(&Ear, CancellationToken::new()) => panic!("hearing ended: {ended:?}"),
+            said = surely(&bridge, &place, &what, key) => panic!("it lived to tell: {said:?}"),
+        }
     });
 }
 
@@ -132,7 +136,8 @@ async fn one_that_is_killed_at_any_moment_says_it_once() {
         let sent = desk.count(&place, "m.room.encrypted").await;
         assert_eq!(sent, before + arrived, "round {round}: it died at another moment");
         proxy.be_honest();
-        desk.bridge.say(&place, &post(posts::text("killed")), key).await.unwrap();
+        let words = post(posts::text("killed"));
+        desk.hearing(desk.surely(&place, &words, key)).await;
         let sent = desk.count(&place, "m.room.encrypted").await;
         assert_eq!(sent, before + 1, "round {round}");
     }

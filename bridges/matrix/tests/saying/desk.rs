@@ -31,7 +31,7 @@ use vigie_matrix::{
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Takes whatever is heard, from anybody.
-struct Ear;
+pub(crate) struct Ear;
 
 #[async_trait]
 impl Inbox for Ear {
@@ -160,6 +160,12 @@ impl Desk {
         self.bridge.say(place, say, self.key()).await
     }
 
+    /// Says it as the daemon does: again under the same key while it is asked to wait, as after a start,
+    /// until it was told who is there.
+    pub(crate) async fn surely(&self, place: &Place, say: &Say, key: DeliveryId) -> Said {
+        surely(&self.bridge, place, say, key).await
+    }
+
     /// Says it; the event it became.
     pub(crate) async fn post(&self, place: &Place, what: Post) -> String {
         let said = self.say(place, &post(what)).await.unwrap();
@@ -185,6 +191,21 @@ impl Desk {
         };
         let in_time = tokio::time::timeout(PATIENCE, wait).await.is_ok();
         assert!(in_time, "waited until {what}; {:?}\n{}", self.bridge.health(), self.ada.view());
+    }
+}
+
+pub(crate) async fn surely(
+    bridge: &MatrixBridge,
+    place: &Place,
+    say: &Say,
+    key: DeliveryId,
+) -> Said {
+    loop {
+        match bridge.say(place, say, key).await {
+            Ok(said) => return said,
+            Err(SayError::Later { .. }) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(error) => panic!("{error:?}"),
+        }
     }
 }
 

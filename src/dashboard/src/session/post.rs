@@ -16,11 +16,11 @@ pub(super) fn deeds(page: &SessionPage) -> Markup {
     html! {
         div.end.under {
             @if live {
-                @if session.is_in_a_turn() { (act(&path("stop"), "", html! { (small_icon("i-stop")) "Stop" })) }
-                (act(&path("end"), "", html! { "End" }))
+                @if session.is_in_a_turn() { (act(&path("stop"), "", &html! { (small_icon("i-stop")) "Stop" })) }
+                (act(&path("end"), "", &html! { "End" }))
                 (kill(page, &path("kill")))
             } @else if session.conversation.is_some() {
-                (act(&path("resume"), "go", html! { "Resume" }))
+                (act(&path("resume"), "go", &html! { "Resume" }))
             }
         }
     }
