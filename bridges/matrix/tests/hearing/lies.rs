@@ -98,10 +98,11 @@ async fn the_same_words_written_twice_are_two_messages_and_nothing_else_is_asked
 async fn a_homeserver_that_does_not_answer_holds_nobody_for_ever() {
     let Some((proxy, ground)) = before_it().await else { return };
     let Ground { ada, daemon, .. } = &ground;
-    proxy.stop(|_, path| match path.contains("/event/") {
-        true => Passage::Unasked,
-        false => Passage::Through,
-    });
+    proxy.stop(
+        |_, path| {
+            if path.contains("/event/") { Passage::Unasked } else { Passage::Through }
+        },
+    );
     let story = async {
         let room = ground.room().await;
         for words in ["one", "one", "two"] {
