@@ -144,7 +144,7 @@ impl Card {
                     format!("To choose, write the number and the code: {words}.")
                 }
                 _ if self.answer.contains(&words) => continue,
-                _ => format!("{}: write {words}.", button.label),
+                _ => format!("{}: write \"{words}\".", button.label),
             };
             if !self.answer.is_empty() {
                 self.answer.push(' ');

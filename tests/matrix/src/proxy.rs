@@ -108,6 +108,9 @@ impl Proxy {
     }
 
     /// Waits until so many answers were kept back since the beginning.
+    ///
+    /// # Panics
+    /// Never: the proxy is there as long as somebody asks it.
     pub async fn until_kept(&self, number: usize) {
         let mut kept = self.inner.kept.subscribe();
         kept.wait_for(|kept| *kept >= number).await.expect("the proxy is there");

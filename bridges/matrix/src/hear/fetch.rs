@@ -164,6 +164,7 @@ async fn at_most(mut answer: reqwest::Response, most: u64) -> Result<Vec<u8>, Fa
     Ok(bytes)
 }
 
+#[derive(Clone, Copy)]
 enum Size {
     Is(u64),
     /// It was not read to its end.

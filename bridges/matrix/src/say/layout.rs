@@ -298,10 +298,8 @@ mod tests {
             assert_eq!(emojis, offered, "{counts:?}");
             let shown = fit(&laid.sheet, Kind::New).body;
             assert_eq!(shown.contains("👍"), offered.contains(&"👍"), "{shown}");
-            assert!(
-                shown.contains("For this session: write approve K7Q2 for this session."),
-                "{shown}"
-            );
+            let how = ["For this session: write \"", "approve K7Q2", " for this session\"."];
+            assert!(how.iter().all(|words| shown.contains(words)), "{shown}");
         }
     }
 
