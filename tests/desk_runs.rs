@@ -175,7 +175,7 @@ async fn the_editor_says_what_is_wrong_where_it_is_and_never_writes_over_others(
     // What is saved is the file, whole, and what runs next.
     rewrite(&desk, "echo told", "echo told twice").await;
     desk.tap("//form[@id='sheet']//button[.='Save']").await;
-    desk.shows("Saved.").await;
+    desk.shows("Saved, with 1 warning.").await;
     assert_eq!(fs::read_to_string(&file).unwrap(), before.replace("echo told", "echo told twice"));
 
     // Somebody else was faster: nothing is written over.

@@ -302,6 +302,7 @@ fn every_dependency_is_in_the_table() {
         "Cargo.toml",
         "src/core/Cargo.toml",
         "src/workflow/Cargo.toml",
+        "src/dashboard/Cargo.toml",
         "bridges/kit/Cargo.toml",
         "bridges/matrix/Cargo.toml",
         "bridges/phone/Cargo.toml",

@@ -9,7 +9,7 @@ mod unready;
 
 use std::{future::Future, path::Path, pin::Pin, sync::Arc};
 use vigie_core::{bridge::Bridge, id::BridgeName};
-use vigie_phone::{OpenError, PhoneBridge};
+use vigie_phone::{Link, OpenError, PhoneBridge};
 
 use crate::{
     clock::Clock,
@@ -73,7 +73,12 @@ fn open_phone(data: &Path, clock: &Clock, tasks: &Tasks) -> Result<Arc<PhoneBrid
         clock: Arc::new(move || clock.now()),
         retry: vigie_phone::Retry::default(),
         stop: tasks.stopping(),
-        links: Vec::new(),
+        links: vec![
+            Link { name: "Board", path: "/board", icon: "i-board" },
+            Link { name: "Runs", path: "/runs", icon: "i-runs" },
+            Link { name: "Audit", path: "/audit", icon: "i-ledger" },
+            Link { name: "System", path: "/system", icon: "i-system" },
+        ],
     };
     PhoneBridge::open(&data.join("phone.db"), options)
 }

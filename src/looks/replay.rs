@@ -98,7 +98,7 @@ pub fn frames(folder: &Path, from: Duration) -> io::Result<Reel> {
             && (frames.is_empty() || at - drawn >= FRAME)
         {
             frames.push(Frame { at: moment(since), picture: terminal.picture() });
-            (drawn, changed) = (since, None);
+            drawn = since;
             if frames.len() == MOST {
                 return Ok(Reel { frames, next: Some(moment(since)) });
             }

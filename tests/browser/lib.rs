@@ -18,6 +18,9 @@ use tempfile::TempDir;
 /// Nothing a test waits for takes longer, unless it is broken.
 pub const DEADLINE: Duration = Duration::from_mins(1);
 
+/// How often a driver is started anew that found its port taken.
+const TRIES: usize = 5;
+
 /// Tabs a keyboard needs at most until it has been everywhere on a page.
 const EVERYWHERE: usize = 120;
 
@@ -58,23 +61,25 @@ impl Drop for Driver {
 
 /// Opens `url`. `None` where no chromedriver is: said, and a failure where one must be.
 pub async fn open(url: &str, look: Look) -> Option<Browser> {
-    let spawned = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
-    let Ok(mut driver) = spawned else {
-        let missing = "no `chromedriver` on PATH: install chromium and chromedriver (Debian: \
-            chromium-driver) to run the browser tests";
-        assert!(env::var_os("CI").is_none(), "{missing}");
-        say(missing);
-        return None;
+    let mut tries = 0;
+    let (driver, port) = loop {
+        let spawned = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).spawn();
+        let Ok(mut driver) = spawned else {
+            let missing = "no `chromedriver` on PATH: install chromium and chromedriver (Debian: \
+                chromium-driver) to run the browser tests";
+            assert!(env::var_os("CI").is_none(), "{missing}");
+            say(missing);
+            return None;
+        };
+        let told = port(BufReader::new(driver.stdout.take().unwrap()));
+        let driver = Driver(driver);
+        if let Some(port) = told {
+            break (driver, port);
+        }
+        // It looks for a free port and takes it a moment later, when another may have it.
+        tries += 1;
+        assert!(tries < TRIES, "chromedriver does not start");
     };
-    let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-    let driver = Driver(driver);
-    let port = lines
-        .map_while(Result::ok)
-        .find_map(|line| {
-            Some(line.split_once("successfully on port ")?.1.trim_end_matches('.').to_owned())
-        })
-        .and_then(|port| port.parse::<u16>().ok())
-        .expect("chromedriver tells its port");
     let profile = tempfile::tempdir().unwrap();
     let page = ClientBuilder::new(HttpConnector::new())
         .capabilities(capabilities(look, profile.path()))
@@ -83,6 +88,14 @@ pub async fn open(url: &str, look: Look) -> Option<Browser> {
         .unwrap();
     page.goto(url).await.unwrap();
     Some(Browser { page, _driver: driver, _profile: profile })
+}
+
+/// On which port it listens; `None`: it ended instead.
+fn port(said: impl BufRead) -> Option<u16> {
+    said.lines().map_while(Result::ok).find_map(|line| {
+        let (_, port) = line.split_once("successfully on port ")?;
+        port.trim_end_matches('.').parse().ok()
+    })
 }
 
 fn capabilities(look: Look, profile: &Path) -> Capabilities {

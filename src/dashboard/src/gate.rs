@@ -172,8 +172,9 @@ fn key(action: &Action) -> Option<&'static str> {
 
 fn tap(card: &Card, button: &Button, look: &str) -> Markup {
     let beside = matches!(button.action, Action::Allow { .. } | Action::Deny { .. });
+    let look = if beside { look.to_owned() } else { format!("{look} all") };
     html! {
-        button.all[!beside] type="button" class=(look) data-tap=(button.action) data-code=(card.code) data-key=[key(&button.action)] {
+        button type="button" class=(look) data-tap=(button.action) data-code=(card.code) data-key=[key(&button.action)] {
             (said(&button.label))
         }
     }

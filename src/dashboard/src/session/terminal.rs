@@ -16,11 +16,11 @@ pub enum Terminal<'a> {
 
 /// On a phone too; each is a name that the API knows, with what its button shows.
 const KEYS: [(&str, &str, &str); 10] = [
-    ("esc", "Esc", "Escape"),
+    ("esc", "Esc", "Esc"),
     ("up", "↑", "Up"),
     ("down", "↓", "Down"),
     ("enter", "Enter", "Enter"),
-    ("ctrl-c", "Ctrl-C", "Control C"),
+    ("ctrl-c", "Ctrl-C", "Ctrl-C"),
     ("tab", "Tab", "Tab"),
     ("left", "←", "Left"),
     ("right", "→", "Right"),
