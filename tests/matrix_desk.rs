@@ -2,6 +2,10 @@
 //! on Matrix that a test moves. That it is the right thing on the wire is tested where the bridge is.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod support {
+    pub(crate) mod outside;
+}
+
 use async_trait::async_trait;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use std::{
@@ -11,7 +15,8 @@ use std::{
     sync::{Arc, Mutex},
     time::Duration,
 };
-use tokio::sync::{mpsc, watch};
+use support::outside::nothing_outside;
+use tokio::sync::mpsc;
 use vigie::{
     clock::Clock,
     config::{Config, Surroundings},
@@ -25,7 +30,6 @@ use vigie::{
             VerificationState,
         },
     },
-    workflows::{self, Workflows},
 };
 use vigie_core::Timestamp;
 
@@ -173,21 +177,9 @@ impl Home {
         let config = Config::parse("[web]\nlisten = \"127.0.0.1:0\"\n", &around).unwrap();
         let tasks = Tasks::new();
         let outside = Outside {
-            hub: Hub::new(mpsc::channel(1).0),
-            newest: watch::channel(0).1,
-            events: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
-            mail: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
-            workflows: Workflows::fixed(workflows::build([])),
-            secret: Arc::new(|_, _| Box::pin(async { Err("there is none".into()) })),
-            output: Arc::new(|_, _, _, _, _, _| Box::pin(async { Ok(None) })),
-            folder: Arc::new(|_| "/nowhere".into()),
-            screen: Arc::new(|_| Box::pin(async { Err("there is none".into()) })),
-            invite: Arc::new(|_| Box::pin(async { None })),
             whose,
-            programs: None,
             matrix: matrix.map(|account| account as Arc<dyn MatrixDesk>),
-            protections: Arc::new([]),
-            phone: None,
+            ..nothing_outside(Hub::new(mpsc::channel(1).0))
         };
         let (clock, data_folder) = (Clock::system(), data.path());
         let parts =

@@ -1,7 +1,10 @@
 //! The guard, the login and the API, over real loopback and the real socket.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
-use async_trait::async_trait;
+mod support {
+    pub(crate) mod outside;
+}
+
 use axum::{
     Extension, Router, body::Bytes, extract::Request as Asked, http::Extensions, routing::get,
 };
@@ -11,6 +14,7 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeSet, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
+use support::outside::nothing_outside;
 use tokio::{net::TcpStream, sync::mpsc, sync::watch};
 use vigie::{
     clock::Clock,
@@ -18,28 +22,22 @@ use vigie::{
     hub::{Hub, Mail},
     tasks::{Finish, Tasks},
     web::{
-        self, Caller, Fetched, Outside, Parts, Peer, PhoneMount, Printed, Reel, Sight,
+        self, Caller, Outside, Parts, Peer, PhoneMount,
         client::{Client, ClientError},
         shapes::{
             Done, Event, LinkShape, LoginShape, MadeToken, MailShape, NewLink, NewPairing,
             NewToken, PairingShape, PeopleShape, StatusShape, TokenShape,
         },
     },
-    workflows::{self, Workflows},
 };
 use vigie_core::{
     Timestamp,
     bridge::Room,
-    caller::{MailQuery, TokenHash, TokenRow, TokenScope},
+    caller::{Known, MailQuery, Principal, TokenHash, TokenRow, TokenScope},
     command::{BridgeView, Command, People, Refusal, Reply, Status},
     id::{BridgeName, ChatId, HumanId, MailId, PairingCode, TokenId},
     mail::{Mail as Letter, MailState, Recipient, Sender},
-    session::Session,
     state::{ChatRow, ChatState},
-};
-use vigie_dashboard::{
-    session::{Changes, Recorded, Talk},
-    term::Screen,
 };
 
 /// A web part with a hub that answers what a test needs.
@@ -86,31 +84,17 @@ impl Home {
         let (tasks, clock) = (Tasks::new(), Clock::fixed(Timestamp::default()));
         let (newest, seen) = watch::channel(3);
         let outside = Outside {
-            hub: hub(&tasks),
             newest: seen,
             events: Arc::new(|after, most| Box::pin(async move { Ok(events(after, most)) })),
-            history: Arc::new(|_, _, _| Box::pin(async { Ok(vec![]) })),
             mail: Arc::new(|query| Box::pin(async move { Ok(vec![letter(&query)]) })),
-            workflows: Workflows::fixed(workflows::build([])),
-            secret: Arc::new(|_, _| Box::pin(async { Err("nobody knows it".into()) })),
-            output: Arc::new(|_, _, _, _, _, _| Box::pin(async { Ok(None) })),
-            folder: Arc::new(|_| "/nowhere".into()),
-            screen: Arc::new(|_| Box::pin(async { Err("nobody draws it".into()) })),
-            sight: Arc::new(Blind),
             invite: Arc::new(|bridge| {
                 let link = format!("https://{bridge}.example.org/quay_bot");
                 Box::pin(async move { Some(link) })
             }),
             whose,
-            programs: None,
-            matrix: None,
-            protections: Arc::new([]),
-            versions: Arc::new([]),
-            doctor: Arc::new(|| Box::pin(async { Err("nobody looks".into()) })),
             assets: assets(),
-            projects: Arc::new([]),
-            agents: Arc::new([]),
             phone: Some(phone()),
+            ..nothing_outside(hub(&tasks))
         };
         let parts = Parts {
             config: &config,
@@ -174,13 +158,33 @@ fn empty(builder: hyper::http::request::Builder) -> Request<Full<Bytes>> {
     builder.body(Full::default()).unwrap()
 }
 
+/// A token for reading, which the hub knows.
+const READER: &str = "vgt_reader";
+
+fn reader() -> Known {
+    let token = TokenId::from_parts(Timestamp::default(), 1);
+    Known {
+        principal: Principal::Client { token },
+        name: "watcher".into(),
+        scopes: [TokenScope::Read].into(),
+        run: None,
+    }
+}
+
 fn hub(tasks: &Tasks) -> Hub {
     let (mailbox, mut mail) = mpsc::channel(4);
     tasks.start("hub", |stop| async move {
         loop {
             let next =
                 tokio::select! { next = mail.recv() => next, () = stop.cancelled() => return };
-            let Some(Mail::Request { request, answer }) = next else { return };
+            let (request, answer) = match next {
+                Some(Mail::Request { request, answer }) => (request, answer),
+                Some(Mail::Known { token, answer }) => {
+                    answer.send((token == TokenHash::of(READER)).then(reader)).unwrap();
+                    continue;
+                }
+                Some(_) | None => return,
+            };
             let reply = match request.what {
                 Command::Status => Ok(Reply::Status(Status {
                     sessions: Vec::new(),
@@ -299,56 +303,6 @@ struct Name(String);
 
 fn assets() -> Router {
     Router::new().route("/{name}", get(async |request: Asked| request.uri().path().to_owned()))
-}
-
-/// Nothing is to be seen of any session.
-struct Blind;
-
-fn unseen<T>() -> Result<T, String> {
-    Err("nobody sees it".into())
-}
-
-#[async_trait]
-impl Sight for Blind {
-    async fn screen(&self, _: &Session) -> Result<(Screen, u64), String> {
-        unseen()
-    }
-
-    async fn printed(&self, _: &Session, _: u64) -> Result<Box<dyn Printed>, String> {
-        unseen()
-    }
-
-    async fn keys(&self, _: &Session, _: Vec<u8>) -> Result<(), String> {
-        unseen()
-    }
-
-    async fn last_screen(&self, _: &Session) -> Result<Screen, String> {
-        unseen()
-    }
-
-    async fn above(&self, _: &Session) -> Result<Screen, String> {
-        unseen()
-    }
-
-    async fn recorded(&self, _: &Session) -> Result<Recorded, String> {
-        unseen()
-    }
-
-    async fn frames(&self, _: &Session, _: Duration) -> Result<Reel, String> {
-        unseen()
-    }
-
-    async fn talk(&self, _: &Session, _: Option<usize>) -> Result<Talk, String> {
-        unseen()
-    }
-
-    async fn changes(&self, _: &Session) -> Result<Changes, String> {
-        unseen()
-    }
-
-    async fn file(&self, _: &Session, _: String) -> Result<Fetched, String> {
-        unseen()
-    }
 }
 
 fn phone() -> PhoneMount {
@@ -736,4 +690,34 @@ async fn down_stops_everything_and_leaves_nobody_waiting() {
     assert_eq!(finish, Ok(Finish::Clean));
     let error = home.desk().get::<StatusShape>("/status").await.unwrap_err();
     assert!(matches!(error, ClientError::NotRunning), "{error}");
+}
+
+/// The token that the hub of these tests knows, for reading alone.
+#[tokio::test]
+async fn a_program_reads_with_its_token_and_does_nothing_else() {
+    let home = Home::start().await;
+    let with = |request: hyper::http::request::Builder, token: &str| {
+        empty(request.header(header::AUTHORIZATION, format!("Bearer {token}")))
+    };
+    let status = home.ask(with(home.get("/api/v1/status"), READER)).await;
+    assert_eq!(status.status(), StatusCode::OK);
+    let figures = home.ask(with(home.get("/metrics"), READER)).await;
+    assert_eq!(figures.status(), StatusCode::OK);
+    let text = String::from_utf8(figures.body().to_vec()).unwrap();
+    for line in ["vigie_sessions{state=\"waiting\"}", "vigie_gates_open", "# EOF"] {
+        assert!(text.contains(line), "{line} in\n{text}");
+    }
+    let unknown = home.ask(with(home.get("/api/v1/status"), "vgt_other")).await;
+    assert_eq!(unknown.status(), StatusCode::UNAUTHORIZED);
+    let origin = format!("http://{}", home.at);
+    for path in ["/api/v1/sessions", "/api/v1/waiting/K7Q2/answer", "/api/v1/waiting/tap"] {
+        let request = Request::post(path).header(header::HOST, home.at.to_string());
+        let answer = home.ask(with(request.header(header::ORIGIN, &origin), READER)).await;
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{path}");
+    }
+    // What is done at the desk alone stays there.
+    let people = home.ask(with(home.get("/api/v1/people"), READER)).await;
+    assert_eq!(people.status(), StatusCode::FORBIDDEN);
+    let bare = home.ask(empty(home.get("/metrics"))).await;
+    assert_ne!(bare.status(), StatusCode::OK);
 }

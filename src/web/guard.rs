@@ -9,18 +9,22 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::StreamExt as _;
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tracing::warn;
+use vigie_core::caller::{Principal, TokenHash, TokenScope};
 
 use super::{
     fault::Fault,
-    people::{Caller, Way},
+    people::{self, Caller, Way},
     serve::App,
 };
 use crate::config::{Scheme, Web};
 
 /// Everything from here, no inline script or style, and nobody may frame the page.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// How long a stream goes on that a token opened.
+const TOKENS_STREAM: Duration = Duration::from_mins(15);
 
 /// Names under which a browser may ask for us. A page of somebody else whose name was made to
 /// point here still asks under its own name, so its requests end at this list.
@@ -147,8 +151,15 @@ pub(super) async fn signed_in(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let Some(caller) = caller(&app, request.headers()) else {
-        return refuse(request.uri().path());
+    let caller = match bearer(request.headers()) {
+        Some(token) => match program(&app, token, request.method()).await {
+            Ok(caller) => caller,
+            Err(fault) => return refused(fault),
+        },
+        None => match caller(&app, request.headers()) {
+            Some(caller) => caller,
+            None => return refuse(request.uri().path()),
+        },
     };
     if let Way::Login(id) = &caller.way
         && let Err(error) = app.logins.seen(id, app.clock.now()).await
@@ -164,7 +175,45 @@ pub(super) async fn signed_in(
     match way {
         Way::Login(id) => while_signed_in(app, id, response),
         Way::Desk => response,
+        Way::Token(_) => for_a_while(response),
     }
+}
+
+/// What a program sends along in place of a login; no page of anybody can.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+}
+
+/// The program that a token speaks for. It may read: what programs do, they do over `/mcp`, where each
+/// step has its bounds.
+async fn program(app: &App, token: &str, method: &Method) -> Result<Caller, Fault> {
+    let known = app.outside.hub.known(TokenHash::of(token.trim())).await?;
+    let client = known.filter(|known| matches!(known.principal, Principal::Client { .. }));
+    let Some(known) = client else {
+        let words = "this token is not known, or not good any more";
+        let fault = Fault::new(StatusCode::UNAUTHORIZED, "no_token", words);
+        return Err(fault.hint("Make one at the desk: vigie token create"));
+    };
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    if !reads || !known.scopes.contains(&TokenScope::Read) {
+        let words = format!("the token {} does not let that through", known.name);
+        let fault = Fault::new(StatusCode::FORBIDDEN, "scope", words);
+        return Err(fault.hint(
+            "With `read` a program may look at everything here; the rest is done over /mcp.",
+        ));
+    }
+    Ok(people::program(&known.name))
+}
+
+/// A token may be revoked while something is still being told: whoever follows asks anew now and then.
+fn for_a_while(response: Response) -> Response {
+    if response.body().size_hint().exact().is_some() {
+        return response;
+    }
+    response.map(|body| {
+        let over = Box::pin(tokio::time::sleep(TOKENS_STREAM));
+        Body::from_stream(body.into_data_stream().take_until(over))
+    })
 }
 
 /// What is still being told to a device ends when its login does.

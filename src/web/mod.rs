@@ -11,6 +11,7 @@ mod links;
 mod login;
 mod logins;
 mod loopback;
+mod metrics;
 mod outside;
 mod pages;
 mod people;

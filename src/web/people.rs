@@ -23,6 +23,8 @@ pub enum Way {
     Desk,
     /// Over TCP, with this login.
     Login(String),
+    /// A program, with a token of this name: it reads and does nothing else.
+    Token(String),
 }
 
 impl Caller {
@@ -31,6 +33,7 @@ impl Caller {
         match self.way {
             Way::Desk => "the command line",
             Way::Login(_) => "the web",
+            Way::Token(_) => "a program",
         }
     }
 
@@ -44,7 +47,7 @@ impl Caller {
     pub(super) fn needs_desk(&self) -> Result<(), Fault> {
         match self.way {
             Way::Desk => Ok(()),
-            Way::Login(_) => Err(Fault::desk_only()),
+            Way::Login(_) | Way::Token(_) => Err(Fault::desk_only()),
         }
     }
 }
@@ -77,6 +80,17 @@ impl People {
 
     pub(super) fn ids(&self) -> Vec<String> {
         self.0.iter().map(|human| human.id.to_string()).collect()
+    }
+}
+
+/// A program that may look at everything, and at nothing but that.
+pub(super) fn program(name: &str) -> Caller {
+    Caller {
+        human: HumanId::new(format!("token {name}")),
+        name: name.into(),
+        role: Role::Viewer,
+        phone: OnOff::Off,
+        way: Way::Token(name.into()),
     }
 }
 

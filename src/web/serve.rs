@@ -38,6 +38,7 @@ use super::{
     login,
     logins::{Logins, LoginsError},
     loopback::{self, OtherEnd},
+    metrics,
     outside::{Outside, ProgramsMount},
     pages,
     people::{Caller, People},
@@ -212,6 +213,7 @@ fn browsers(app: &App) -> Router {
     let mut inside: Router<App> = Router::new()
         .route("/", get(home))
         .nest("/api/v1", api::router())
+        .route("/metrics", get(metrics::show))
         .merge(pages::router())
         .fallback(pages::nothing_here);
     let open = login::router().route("/healthz", get(healthz));

@@ -3,6 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod fixture;
+#[path = "../support"]
+mod support {
+    pub(crate) mod outside;
+}
 
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -12,11 +16,9 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
+use support::outside::nothing_outside;
 use tempfile::TempDir;
-use tokio::{
-    process::Command,
-    sync::{mpsc, watch},
-};
+use tokio::{process::Command, sync::mpsc};
 use vigie::{
     clock::Clock,
     config::{Config, Named, Surroundings},
@@ -82,23 +84,7 @@ async fn serve() -> Served {
             });
         },
     };
-    let outside = Outside {
-        hub,
-        newest: watch::channel(0).1,
-        events: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
-        mail: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
-        workflows: vigie::workflows::Workflows::fixed(vigie::workflows::build([])),
-        secret: Arc::new(|_, _| Box::pin(async { Err("there is none".into()) })),
-        output: Arc::new(|_, _, _, _, _, _| Box::pin(async { Ok(None) })),
-        folder: Arc::new(|_| PathBuf::new()),
-        screen: Arc::new(|_| Box::pin(async { Err("there is none".into()) })),
-        invite: Arc::new(|_| Box::pin(async { None })),
-        whose: |_| Peer::Ours,
-        protections: Arc::new([]),
-        phone: None,
-        programs: Some(programs),
-        matrix: None,
-    };
+    let outside = Outside { programs: Some(programs), ..nothing_outside(hub) };
     let parts = web::Parts {
         config: &config,
         data: data.path(),
