@@ -156,11 +156,11 @@ impl Events {
             Some(line) => serde_json::from_str(&line).unwrap_or_default(),
             None => Value::Null,
         };
-        let side = |key: &str, usual: u16| {
+        let cells = |key: &str, usual: u16| {
             let told = head.get(key).and_then(Value::as_u64);
             told.and_then(|told| u16::try_from(told).ok()).unwrap_or(usual).clamp(1, LARGEST)
         };
-        let size = Size { columns: side("width", 80), rows: side("height", 24) };
+        let size = Size { columns: cells("width", 80), rows: cells("height", 24) };
         Ok(Self { lines, size })
     }
 }
@@ -225,7 +225,7 @@ mod tests {
         let late = frames(folder.path(), Duration::from_secs(2)).unwrap();
         assert_eq!(first_lines(&late), ["one|two|and", "one|two|and", "one|two|and three"]);
         assert_eq!(late.frames[0].at, Duration::from_secs(2));
-        let end = frames(folder.path(), Duration::from_secs(60)).unwrap();
+        let end = frames(folder.path(), Duration::from_mins(1)).unwrap();
         assert_eq!(first_lines(&end), ["one|two|and three"]);
         let length = length(folder.path()).unwrap();
         assert_eq!(length.time, Duration::from_secs(4));

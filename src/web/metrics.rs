@@ -25,7 +25,7 @@ use super::{
     serve::App,
 };
 
-/// As the text form is called. Source: OpenMetrics 1.0.0.
+/// As the text form is called. Source: the specification of `OpenMetrics`, 1.0.0.
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The states that sessions are counted by; each stands there even when there are none.
@@ -76,7 +76,7 @@ fn fill(registry: &mut Registry, status: &Status, now: Timestamp) {
     registry.register("sessions", "Sessions that are known, by state", sessions);
     let spent: u64 = status.sessions.iter().map(|view| view.session.spent.micro_usd).sum();
     let dollars = Seconds::default();
-    dollars.set(spent as f64 / 1e6);
+    dollars.set(f64::from(u32::try_from(spent / 10_000).unwrap_or(u32::MAX)) / 100.0); // to the cent
     let about = "What the sessions that are known cost, by list price";
     registry.register("sessions_spent_dollars", about, dollars);
 

@@ -225,12 +225,11 @@ impl MatrixBridge {
     /// nothing else is said or heard, so then it is in doubt.
     pub(crate) async fn leave_client(&self) {
         let mut alone = pin!(self.saying_now.write());
-        let _nobody_speaks = match timeout(TO_END, &mut alone).await {
-            Ok(nobody) => nobody,
-            Err(_) => {
-                self.leaving.notify_waiters();
-                alone.await
-            }
+        let _nobody_speaks = if let Ok(nobody) = timeout(TO_END, &mut alone).await {
+            nobody
+        } else {
+            self.leaving.notify_waiters();
+            alone.await
         };
         *self.client.lock().await = None;
     }

@@ -61,6 +61,31 @@ fn typed(from: impl BufRead) -> Result<String, NoText> {
     Ok(String::from_utf8_lossy(&line).into_owned())
 }
 
+/// A terminal that shows nothing of what is typed ahead, while a secret is looked at and may be asked
+/// for once more; dropping it gives it back. Without a terminal it is nothing.
+pub(super) struct Unshown(Option<Termios>);
+
+impl Unshown {
+    pub(super) fn enter() -> Self {
+        let before = tcgetattr(stdin()).ok().filter(|_| stdin().is_terminal());
+        if let Some(before) = &before {
+            let mut unshown = before.clone();
+            unshown.local_flags.remove(LocalFlags::ECHO | LocalFlags::ECHONL);
+            let _ = tcsetattr(stdin(), SetArg::TCSADRAIN, &unshown); // as when it is given back
+        }
+        Self(before)
+    }
+}
+
+impl Drop for Unshown {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // Nothing else can be done about a terminal that is gone.
+            let _ = tcsetattr(stdin(), SetArg::TCSADRAIN, before);
+        }
+    }
+}
+
 /// A terminal that shows nothing of what is typed and sends no signals; dropping it gives it back.
 /// Ctrl-C comes as a character, so that no way out leaves the terminal mute.
 struct Quiet(Termios);

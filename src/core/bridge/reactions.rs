@@ -137,14 +137,16 @@ impl Card {
         let mut numbers = false;
         for button in &written {
             let Some(words) = in_words(&button.action, &self.code) else { continue };
-            let said = match &button.action {
-                Action::Choose { .. } | Action::Submit { .. } if numbers => continue,
-                Action::Choose { .. } | Action::Submit { .. } => {
-                    numbers = true;
-                    format!("To choose, write the number and the code: {words}.")
-                }
-                _ if self.answer.contains(&words) => continue,
-                _ => format!("{}: write \"{words}\".", button.label),
+            let chooses = matches!(button.action, Action::Choose { .. } | Action::Submit { .. });
+            let is_said = if chooses { numbers } else { self.answer.contains(&words) };
+            if is_said {
+                continue;
+            }
+            let said = if chooses {
+                numbers = true;
+                format!("To choose, write the number and the code: {words}.")
+            } else {
+                format!("{}: write \"{words}\".", button.label)
             };
             if !self.answer.is_empty() {
                 self.answer.push(' ');

@@ -27,11 +27,13 @@ impl Work<'_> {
         if !self.concerns_us(bridge, &noted) {
             return;
         }
-        let noted = match noted {
-            Noted::Knocked { from } => return self.knocked(bridge, &from),
-            Noted::Readers { chat, readers } => return self.readers(bridge, &chat, readers),
-            noted => noted,
-        };
+        // Neither stands in the journal each time it is told.
+        if let Noted::Knocked { from } = &noted {
+            return self.knocked(bridge, from);
+        }
+        if let Noted::Readers { chat, readers } = noted {
+            return self.readers(bridge, &chat, readers);
+        }
         let detail = json!({ "bridge": bridge, "what": noted });
         self.journal("service_noted", About::default(), detail);
         match noted {
@@ -73,9 +75,11 @@ impl Work<'_> {
     /// Whatever strangers do with their own groups leaves no trace.
     fn concerns_us(&self, bridge: &BridgeName, noted: &Noted) -> bool {
         match noted {
-            // Of chats that are none of ours, no more than that is kept.
-            Noted::Readers { .. } => true,
-            Noted::Back { .. } | Noted::NeedsDesk { .. } | Noted::Unread { .. } => true,
+            // Of readers of chats that are none of ours, no more than that is kept.
+            Noted::Readers { .. }
+            | Noted::Back { .. }
+            | Noted::NeedsDesk { .. }
+            | Noted::Unread { .. } => true,
             Noted::Knocked { from } => self.state.human_of(bridge, from).is_none(),
             Noted::Met { from, .. } | Noted::NotRead { from, .. } => {
                 self.state.human_of(bridge, from).is_some()

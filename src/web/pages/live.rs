@@ -124,17 +124,16 @@ impl Reader {
     /// The next event; `None` ends the stream.
     async fn next(&mut self) -> Option<sse::Event> {
         loop {
-            let told = match self.first.take() {
-                Some(told) => told,
-                None => {
-                    self.wait().await?;
-                    self.newest.borrow_and_update();
-                    match read(&self.app, &self.caller, &self.draw).await {
-                        Ok(told) => told,
-                        Err(fault) => {
-                            tracing::debug!(why = fault.words(), "a page is told no further");
-                            return None;
-                        }
+            let told = if let Some(told) = self.first.take() {
+                told
+            } else {
+                self.wait().await?;
+                self.newest.borrow_and_update();
+                match read(&self.app, &self.caller, &self.draw).await {
+                    Ok(told) => told,
+                    Err(fault) => {
+                        tracing::debug!(why = fault.words(), "a page is told no further");
+                        return None;
                     }
                 }
             };

@@ -50,7 +50,7 @@ async fn said(ground: &Ground, room: &str, number: u128, text: &str) {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), wait).await.unwrap();
+    tokio::time::timeout(std::time::Duration::from_mins(1), wait).await.unwrap();
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use super::{
     Desk, Failure, InitMatrix, NOTHING,
     ask::{self, Tries},
-    asked, from_file, told, typed_tries,
+    asked, from_file,
+    secret::Unshown,
+    told, typed_tries,
 };
 use crate::bridges::matrix::{
     Folder, FolderError, Held, LoggedIn, Login, LoginFailed, NoHomeserver, Session, Way, find,
@@ -149,6 +151,8 @@ impl By<'_> {
             None => password(user)?,
         };
         let way = Way::Password { user, password: &password };
+        // Whoever sees that it was wrong types it once more at once.
+        let _unshown = Unshown::enter();
         let mut done = Box::pin(self.log_in(way)).await;
         if let Err(LoginFailed::Later { after }) = done
             && after <= PATIENT

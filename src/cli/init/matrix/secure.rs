@@ -1,6 +1,6 @@
 //! The account's identity and its recovery key, as the person chooses.
 
-use super::{Failure, InitMatrix, NOTHING, ask, asked, from_file, typed_tries};
+use super::{Failure, InitMatrix, NOTHING, ask, asked, from_file, secret::Unshown, typed_tries};
 use crate::{
     bridges::matrix::{Folder, Identity, SecureFailed, SetUp, Storage},
     cli::args::Keep,
@@ -107,6 +107,7 @@ async fn recover(args: &InitMatrix, folder: &Folder, set_up: &SetUp) -> Result<(
         }
     }
     let mut tries = typed_tries();
+    let _unshown = Unshown::enter();
     loop {
         let failure = match asked_key() {
             Ok(key) => match opened(args, folder, set_up, &key).await {
