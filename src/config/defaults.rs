@@ -81,7 +81,7 @@ pub(super) fn matrix() -> Matrix {
         unsigned_devices: Unsafe::Refuse,
         unencrypted: Unsafe::Refuse,
         plain_rooms: Unsafe::Refuse,
-        reactions: Reactions::Deny,
+        reactions: Reactions::Answer,
         new_identities: Unsafe::Refuse,
         events_a_minute: EVENTS_A_MINUTE,
         polls: OnOff::Off,

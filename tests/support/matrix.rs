@@ -142,10 +142,8 @@ pub(crate) async fn thread_of(phone: &Phone, room: &str, name: &str) -> String {
 
 /// Writes the configuration: Ada by her name on Matrix, and an account that sends as much as it likes.
 pub(crate) fn configure(home: &Home, ada: &Login, layout: &str, more: &str) {
-    // A homeserver of the person's own.
-    let answers = if more.contains("reactions =") { "" } else { "reactions = \"answer\"\n" };
     home.configure(&format!(
-        "\n[matrix]\nenabled = true\nlayout = \"{layout}\"\nevents_a_minute = 6000\n{answers}{more}"
+        "\n[matrix]\nenabled = true\nlayout = \"{layout}\"\nevents_a_minute = 6000\n{more}"
     ));
     let text = fs::read_to_string(home.settings()).unwrap();
     let role = "role = \"owner\"\n";

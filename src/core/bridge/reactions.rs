@@ -30,7 +30,8 @@ pub enum Counts {
 pub enum ByReaction {
     #[default]
     Answers,
-    /// What people decide in a workflow counts people, and one who forges is all of them.
+    /// What changes or reaches more than the project; and what people decide in a workflow counts people,
+    /// and one who forges is all of them.
     Denials,
 }
 

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     agent::Asked,
     answer::{Reacted, reacted},
-    bridge::{Action, ByReaction, Heard, Place, in_words},
+    bridge::{Action, ByReaction, Heard, Place, Risk, in_words},
     command::Refusal,
     gate::{Gate, GateState},
     id::{GateId, MessageId},
@@ -143,6 +143,7 @@ pub(super) fn by_reaction(gate: &Gate) -> ByReaction {
     match gate.ask {
         Asked::Approval(_) => ByReaction::Denials,
         Asked::Questions { .. } if gate.step().is_some() => ByReaction::Denials,
+        Asked::Permission { .. } if gate.shown.risk > Risk::Plain => ByReaction::Denials,
         Asked::Questions { .. } | Asked::Permission { .. } | Asked::Plan { .. } => {
             ByReaction::Answers
         }

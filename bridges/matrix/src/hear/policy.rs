@@ -189,7 +189,7 @@ mod tests {
             (Refusal::Renewed.words(None), "vigie matrix accept"),
             (Refusal::Bare.words(None), "Send it again with an app that encrypts"),
             (Refusal::PlainRoom.words(None), "Switch encryption on"),
-            (Hindrance::NoKey.words(None), "it asks for the key"),
+            (Hindrance::NoKey.words(None), "it asks for that"),
             (Hindrance::Withheld.words(None), "switch it off"),
             (Hindrance::Backup.words(None), "Send again what has no 👌"),
             (Hindrance::Broken.words(None), "Send it again"),

@@ -224,6 +224,20 @@ fn forgeable(counts: Counts) -> World {
 }
 
 #[test]
+fn what_others_could_put_there_lets_nothing_out_of_the_project() {
+    let mut w = forgeable(Counts::Answers);
+    let (gate, card) = asks(&mut w, "git push origin main");
+    w.reacts(INES, &card, "👍");
+    w.wait(TimeDelta::seconds(5));
+    assert!(w.state.gates[&gate].is_open());
+    let code = w.state.gates[&gate].code.to_string();
+    let said = replies_to(&w, &card);
+    assert!(said[0].ends_with(&format!("Reply: approve {code}")), "{said:?}");
+    w.reacts(INES, &card, "👎");
+    assert!(!w.state.gates[&gate].is_open(), "a no lets nothing through");
+}
+
+#[test]
 fn what_others_could_put_there_says_yes_only_where_that_is_wanted() {
     for (counts, yes, no) in [
         (Counts::Answers, true, true),
