@@ -1,6 +1,10 @@
 //! `vigie down`.
 
-use std::time::Duration;
+use std::{
+    fs::{File, TryLockError},
+    path::Path,
+    time::Duration,
+};
 
 use super::{Desk, failure::Failure};
 use crate::web::{
@@ -31,4 +35,13 @@ async fn gone(desk: &Desk) {
     while !matches!(desk.client.get::<DaemonShape>("/daemon").await, Err(ClientError::NotRunning)) {
         tokio::time::sleep(LOOK).await;
     }
+    // Its doors are shut before its process is gone, and another cannot start until then.
+    while is_held(&desk.around.data.join("vigie.lock")) {
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn is_held(lock: &Path) -> bool {
+    File::open(lock)
+        .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

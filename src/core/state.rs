@@ -295,6 +295,9 @@ impl State {
 
     /// The session that goes by this name: the live one, else the last that did.
     pub fn session_named(&self, name: &str) -> Option<&Session> {
+        if let Ok(id) = name.parse::<SessionId>() {
+            return self.sessions.get(&id);
+        }
         let matching =
             || self.sessions.values().filter(|s| s.name.as_str().eq_ignore_ascii_case(name));
         matching().find(|s| s.life.is_live()).or_else(|| matching().next_back())

@@ -23,8 +23,8 @@ use crate::config::{Scheme, Web};
 /// Everything from here, no inline script or style, and nobody may frame the page.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'";
 
-/// How long a stream goes on that a token opened.
-const TOKENS_STREAM: Duration = Duration::from_mins(15);
+/// How soon a stream ends after the token that opened it was revoked.
+const TOKEN_LOOK: Duration = Duration::from_secs(1);
 
 /// Names under which a browser may ask for us. A page of somebody else whose name was made to
 /// point here still asks under its own name, so its requests end at this list.
@@ -151,8 +151,9 @@ pub(super) async fn signed_in(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let caller = match bearer(request.headers()) {
-        Some(token) => match program(&app, token, request.method()).await {
+    let token = bearer(request.headers()).map(|token| TokenHash::of(token.trim()));
+    let caller = match &token {
+        Some(token) => match program(&app, token, reads(&request)).await {
             Ok(caller) => caller,
             Err(fault) => return refused(fault),
         },
@@ -172,10 +173,10 @@ pub(super) async fn signed_in(
     let way = caller.way.clone();
     request.extensions_mut().insert(caller);
     let response = next.run(request).await;
-    match way {
-        Way::Login(id) => while_signed_in(app, id, response),
-        Way::Desk => response,
-        Way::Token(_) => for_a_while(response),
+    match (way, token) {
+        (Way::Login(id), _) => while_signed_in(app, id, response),
+        (Way::Token(_), Some(token)) => while_good(app, token, response),
+        (Way::Desk | Way::Token(_), _) => response,
     }
 }
 
@@ -184,17 +185,23 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
 }
 
+/// Whether a request only asks the API, or for figures.
+fn reads(request: &Request) -> bool {
+    let path = request.uri().path();
+    matches!(*request.method(), Method::GET | Method::HEAD)
+        && (path == "/metrics" || path.starts_with("/api/"))
+}
+
 /// The program that a token speaks for. It may read: what programs do, they do over `/mcp`, where each
 /// step has its bounds.
-async fn program(app: &App, token: &str, method: &Method) -> Result<Caller, Fault> {
-    let known = app.outside.hub.known(TokenHash::of(token.trim())).await?;
+async fn program(app: &App, token: &TokenHash, reads: bool) -> Result<Caller, Fault> {
+    let known = app.outside.hub.known(token.clone()).await?;
     let client = known.filter(|known| matches!(known.principal, Principal::Client { .. }));
     let Some(known) = client else {
         let words = "this token is not known, or not good any more";
         let fault = Fault::new(StatusCode::UNAUTHORIZED, "no_token", words);
         return Err(fault.hint("Make one at the desk: vigie token create"));
     };
-    let reads = matches!(*method, Method::GET | Method::HEAD);
     if !reads || !known.scopes.contains(&TokenScope::Read) {
         let words = format!("the token {} does not let that through", known.name);
         let fault = Fault::new(StatusCode::FORBIDDEN, "scope", words);
@@ -205,13 +212,17 @@ async fn program(app: &App, token: &str, method: &Method) -> Result<Caller, Faul
     Ok(people::program(&known.name))
 }
 
-/// A token may be revoked while something is still being told: whoever follows asks anew now and then.
-fn for_a_while(response: Response) -> Response {
+/// What is still being told to a program ends when its token does.
+fn while_good(app: App, token: TokenHash, response: Response) -> Response {
     if response.body().size_hint().exact().is_some() {
         return response;
     }
     response.map(|body| {
-        let over = Box::pin(tokio::time::sleep(TOKENS_STREAM));
+        let over = Box::pin(async move {
+            while matches!(app.outside.hub.known(token.clone()).await, Ok(Some(_))) {
+                tokio::time::sleep(TOKEN_LOOK).await;
+            }
+        });
         Body::from_stream(body.into_data_stream().take_until(over))
     })
 }

@@ -98,10 +98,11 @@ impl Work<'_> {
 
     /// Compares who is there with whom people were told of.
     pub(super) fn look_who_reads(&mut self, bridge: &BridgeName, chat: &ChatId) {
-        let Some(before) = self.known_chat(bridge, chat) else { return };
         if !self.state.present.contains_key(&(bridge.clone(), chat.clone())) {
             return; // nobody said yet; what was true before holds
         }
+        self.look_who_is_left(bridge, chat);
+        let Some(before) = self.known_chat(bridge, chat) else { return };
         let strangers = self.state.strangers_in(bridge, chat);
         let readers: BTreeSet<String> = strangers.iter().map(Reader::key).collect();
         if readers == before.readers {
@@ -127,6 +128,21 @@ impl Work<'_> {
             if row.room.is_direct() {
                 self.say_why(&row, Level::Note, OPEN_AGAIN);
             }
+        }
+    }
+
+    /// Where nobody is left whom we know, nobody would read what is said.
+    fn look_who_is_left(&mut self, bridge: &BridgeName, chat: &ChatId) {
+        let Some(row) = self.known_chat(bridge, chat) else { return };
+        let present = self.state.present.get(&(bridge.clone(), chat.clone()));
+        let mut present = present.into_iter().flatten();
+        let left = present.any(|reader| self.state.human_of(bridge, &reader.who).is_some());
+        match &row.state {
+            ChatState::Open if !left => self.chat_shut(bridge, chat, NOBODY),
+            ChatState::Shut { reason, .. } if left && reason == NOBODY => {
+                self.chat_is(&row, row.room, ChatState::Open);
+            }
+            ChatState::Open | ChatState::Shut { .. } | ChatState::Left => {}
         }
     }
 
@@ -176,6 +192,9 @@ impl Work<'_> {
     }
 }
 
+const NOBODY: &str =
+    "nobody whom Vigie knows is in there any more; come in again, or write to Vigie in a new room";
+
 const OPEN_AGAIN: &str = "Nobody reads along here any more. What waited follows.";
 
 /// An id in which everything can be seen.
@@ -217,7 +236,7 @@ fn entries(bridge: &BridgeName, readers: &[Reader]) -> String {
 
 fn held_words(bridge: &BridgeName, strangers: &[Reader]) -> String {
     format!(
-        "{}. Vigie knows nobody by that name, so nothing is said here any more: what should come waits. Remove them, and it follows. If they belong here, run vigie pair at the desk and send /pair and the code here: then this is a group. If none of you let them in, somebody at {} did, to read along.",
+        "{}. Vigie knows nobody by that name, so nothing is said here any more: what should come waits. Remove them, and it follows. If they belong here, run vigie pair at the desk and write !pair and the code here: then this is a group. If none of you let them in, somebody at {} did, to read along.",
         entries(bridge, strangers),
         via_words(bridge),
     )
@@ -248,7 +267,7 @@ fn reason(strangers: &[Reader]) -> String {
     let mut parts = Vec::new();
     if !others.is_empty() {
         parts.push(format!(
-            "{} is in it, whom Vigie does not know; remove them, or connect it as a group: vigie pair, then /pair and the code there",
+            "{} is in it, whom Vigie does not know; remove them, or connect it as a group: vigie pair, then !pair and the code there",
             names(&others)
         ));
     }

@@ -24,7 +24,15 @@ const localise = (root) => {
 const typed = (node) =>
   node instanceof HTMLInputElement || node instanceof HTMLTextAreaElement
     ? node.value !== node.defaultValue
-    : node instanceof HTMLSelectElement && node === document.activeElement;
+    : node instanceof HTMLSelectElement && node.selectedIndex !== Math.max(0, [...node.options].findIndex((it) => it.defaultSelected));
+// What would go with words in it stays, and says that they went nowhere.
+const holdsWords = (node) => {
+  const words = [...node.querySelectorAll("textarea")].filter((it) => it.value.trim() && typed(it));
+  if (words.length === 0) return false;
+  const alert = node.querySelector("[role=alert]");
+  if (alert?.hidden) Object.assign(alert, { hidden: false, textContent: "This is over meanwhile. Your words were not sent; they go when you clear the field." });
+  return true;
+};
 const morph = (html) => {
   Idiomorph.morph(main, html, {
     morphStyle: "innerHTML",
@@ -32,7 +40,7 @@ const morph = (html) => {
     restoreFocus: true,
     callbacks: {
       beforeNodeMorphed: (old) => !(old instanceof Element) || !(old.hasAttribute("data-keep") || typed(old)),
-      beforeNodeRemoved: (old) => !(old instanceof Element) || !old.hasAttribute("data-own"),
+      beforeNodeRemoved: (old) => !(old instanceof Element) || !holdsWords(old),
       beforeAttributeUpdated: (name, node) => !(name === "open" && node instanceof HTMLDetailsElement),
     },
   });
@@ -57,7 +65,17 @@ const heard = () => {
   Object.assign(line, { heard: Date.now(), tries: 0, late: null });
   tell("", "Live");
 };
+const waits = (waiting, title) => {
+  document.title = waiting === 0 ? title : `(${waiting}) ${title}`;
+  const count = byId("waiting-count");
+  count.hidden = waiting === 0;
+  count.textContent = String(waiting);
+  count.setAttribute("aria-label", `${waiting} wait for you`);
+  const icon = waiting === 0 ? "/assets/favicon.svg" : "/assets/favicon-waiting.svg";
+  if (!byId("favicon").href.endsWith(icon)) byId("favicon").href = icon;
+};
 const connect = () => {
+  if (line.asleep) return;
   clearTimeout(line.retry);
   line.stream?.close();
   const stream = new EventSource(location.pathname + location.search);
@@ -65,13 +83,7 @@ const connect = () => {
   stream.addEventListener("page", ({ data }) => {
     const { html, title, waiting } = JSON.parse(data);
     if (html != null) morph(html);
-    document.title = title;
-    const count = byId("waiting-count");
-    count.hidden = waiting === 0;
-    count.textContent = String(waiting);
-    count.setAttribute("aria-label", `${waiting} wait for you`);
-    const icon = waiting === 0 ? "/assets/favicon.svg" : "/assets/favicon-waiting.svg";
-    if (!byId("favicon").href.endsWith(icon)) byId("favicon").href = icon;
+    waits(waiting, title.replace(/^\(\d+\) /, ""));
     heard();
   });
   stream.addEventListener("beat", heard);
@@ -94,11 +106,50 @@ const again = async () => {
   const answer = await fetch("/api/v1/daemon", { redirect: "manual" }).catch(() => null);
   if (answer?.status === 401) location.assign("/login");
 };
-setInterval(() => { if (line.heard && Date.now() - line.heard > SILENT) connect(); }, 5_000);
+setInterval(() => { if (!line.asleep && line.heard && Date.now() - line.heard > SILENT) connect(); }, 5_000);
 addEventListener("online", connect);
-addEventListener("pageshow", (event) => { if (event.persisted) connect(); });
+
+// A browser keeps six connections to one place, over all its tabs. So only a page that is seen is told
+// on and on; another asks now and then how many wait, for its title and its icon.
+const UNSEEN = 5_000; // ms; a look at another tab is shorter
+const COUNTED = 20_000;
+let unseen = null;
+const sleep = () => {
+  if (line.asleep) return;
+  line.asleep = true;
+  clearTimeout(line.retry);
+  line.stream?.close();
+  document.dispatchEvent(new CustomEvent("asleep"));
+  tell("late", "Paused");
+};
+const wake = () => {
+  clearTimeout(unseen);
+  clearInterval(line.counts);
+  if (!line.asleep) return;
+  line.asleep = false;
+  connect();
+  document.dispatchEvent(new CustomEvent("awake"));
+};
+const countWaiting = async () => {
+  const answer = await fetch("/waiting/count").catch(() => null);
+  if (!answer?.ok || !line.asleep) return;
+  const { waiting } = await answer.json();
+  waits(waiting, document.title.replace(/^\(\d+\) /, ""));
+};
+addEventListener("pagehide", sleep);
+addEventListener("pageshow", (event) => { if (event.persisted) wake(); });
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden && (!line.heard || Date.now() - line.heard > 25_000)) connect();
+  clearTimeout(unseen);
+  clearInterval(line.counts);
+  if (!document.hidden) {
+    wake();
+    if (!line.heard || Date.now() - line.heard > 25_000) connect();
+    return;
+  }
+  unseen = setTimeout(() => {
+    sleep();
+    line.counts = setInterval(countWaiting, COUNTED);
+  }, UNSEEN);
 });
 
 // Asking for something to be done: one request, and its words.
@@ -109,10 +160,12 @@ const say = (words) => {
   clearTimeout(hide);
   hide = setTimeout(() => { node.textContent = ""; }, 6_000);
 };
+const PATIENCE = 20_000; // ms; longer than a commit on a slow disk
 const request = async (path, body, method = "POST") => {
   const options = { method, headers: { "content-type": "application/json" } };
-  const answer = await fetch(`/api/v1${path}`, { ...options, body: JSON.stringify(body) }).catch(() => null);
-  if (!answer) throw new Error("Not sent: Vigie does not answer. Try again once it is live.");
+  const signal = AbortSignal.timeout(PATIENCE);
+  const answer = await fetch(`/api/v1${path}`, { ...options, signal, body: JSON.stringify(body) }).catch(() => null);
+  if (!answer) throw new Error("No answer came from Vigie: it may have been done, or not. Look, and try again once it is live.");
   if (answer.status === 401) location.assign("/login");
   const told = await answer.json().catch(() => ({}));
   if (!answer.ok) {
@@ -134,8 +187,9 @@ const attempt = async (node, work) => {
     if (told?.words) say(told.words);
     return told;
   } catch (failed) {
+    // The card may be gone the next moment, decided by somebody else.
     if (alert) Object.assign(alert, { hidden: false, textContent: failed.message });
-    else say(failed.message);
+    if (!alert || near.matches("article")) say(failed.message);
     return null;
   } finally {
     for (const button of buttons) button.disabled = false;

@@ -42,6 +42,18 @@ const readLogs = () => {
   }
   for (const pre of document.querySelectorAll("pre[data-log]")) if (!streams.has(pre)) readLog(pre);
 };
+document.addEventListener("asleep", () => {
+  for (const stream of streams.values()) stream.close();
+});
+// It is told once more from where the page began.
+document.addEventListener("awake", () => {
+  for (const pre of streams.keys()) {
+    pre.replaceChildren();
+    delete pre.dataset.cut;
+  }
+  streams.clear();
+  readLogs();
+});
 
 // The editor.
 const CHECK_AFTER = 400; // ms of no typing

@@ -58,6 +58,12 @@ const look = () => {
   Object.assign(live, { term: null, stream: null, tries: 0 });
   if (term) listen(term);
 };
+document.addEventListener("asleep", () => {
+  clearTimeout(live.retry);
+  live.stream?.close();
+  Object.assign(live, { term: null, stream: null, tries: 0 });
+});
+document.addEventListener("awake", () => look());
 document.addEventListener("click", async ({ target }) => {
   const button = target.closest?.("[data-before]");
   if (!button) return;

@@ -184,8 +184,8 @@ fn filters(show: &Show, rows: &[Row], projects: &BTreeSet<&str>) -> Markup {
                 }
             }
             div.end {
-                label.hush for="project" { "Project" }
-                select.input id="project" name="project" {
+                label.hush for="show-project" { "Project" }
+                select.input id="show-project" name="project" {
                     option value="" { "All projects" }
                     @for project in projects {
                         option value=(project) selected[show.project.as_deref() == Some(*project)] { (said(project)) }

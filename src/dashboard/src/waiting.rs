@@ -10,7 +10,7 @@ use vigie_core::{
 use crate::{
     frame::{Page, Tab},
     gate::{self, Asked, May},
-    words::{age, clock, day_and_clock, many, said},
+    words::{age, clock, day_and_clock, lower_first, many, said},
 };
 
 pub struct Waiting<'a> {
@@ -68,7 +68,7 @@ fn line(asked: &Asked) -> Markup {
         CardState::Answered(by) | CardState::Taken { decided: by, .. } => {
             let how = html! { (said(&by.by.to_string())) ", from " (by.via) };
             let denied = by.verdict.starts_with("Denied");
-            (if denied { "bad" } else { "good" }, by.verdict.to_lowercase(), by.at, how)
+            (if denied { "bad" } else { "good" }, lower_first(&by.verdict), by.at, how)
         }
         CardState::Closed { why, at } => ("dim", "closed".into(), *at, html! { (said(why)) }),
     };

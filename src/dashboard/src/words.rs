@@ -75,6 +75,12 @@ pub fn tokens(count: u64) -> String {
     }
 }
 
+/// What begins a sentence elsewhere, within one.
+pub fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
 /// "1 file", "3 files".
 pub fn many(count: usize, one: &str, more: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { more })

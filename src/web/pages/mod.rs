@@ -45,6 +45,7 @@ pub(super) fn router() -> Router<App> {
         .route("/audit", get(audit::show))
         .route("/audit.csv", get(audit::csv))
         .route("/waiting", get(waiting::show))
+        .route("/waiting/count", get(waiting::count))
         .route("/sessions/{name}", get(session::show))
         .route("/sessions/{name}/file", get(session::file))
         .route("/sessions/{name}/terminal", get(terminal::follow))

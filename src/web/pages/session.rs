@@ -2,8 +2,8 @@
 
 use axum::{
     extract::{Extension, Path, Query, State},
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{StatusCode, Uri, header},
+    response::{IntoResponse, Redirect, Response},
 };
 use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
@@ -11,6 +11,7 @@ use tokio::{sync::Mutex, time::Instant};
 use vigie_core::{
     caller::{MailQuery, MailSide, Mailbox},
     command::{Command, Reply},
+    id::SessionId,
     mail::Mail,
     prompt::Prompt,
     session::Session,
@@ -84,8 +85,17 @@ pub(super) async fn show(
     Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     Query(asking): Query<Asking>,
+    uri: Uri,
     how: How,
 ) -> Response {
+    if how == How::Once
+        && name.parse::<SessionId>().is_err()
+        && let Ok(view) = read_session(&app, &caller, &name).await
+    {
+        // The name may be another's tomorrow; who follows this page follows this session.
+        let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+        return Redirect::to(&format!("/sessions/{}{query}", view.session.id)).into_response();
+    }
     let Asking { view, before } = asking;
     let view = View::ALL.into_iter().find(|known| known.name() == view).unwrap_or_default();
     let reading = Arc::new(Reading { name, view, before, kept: Mutex::new(None) });

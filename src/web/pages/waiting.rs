@@ -1,9 +1,11 @@
 //! What waits for a person.
 
 use axum::{
+    Json,
     extract::{Extension, State},
     response::Response,
 };
+use serde_json::{Value, json};
 use vigie_dashboard::{
     Page,
     waiting::{self, Waiting},
@@ -13,7 +15,7 @@ use super::{
     Seen,
     live::{self, How},
 };
-use crate::web::{fault::Fault, people::Caller, serve::App};
+use crate::web::{api, fault::Fault, people::Caller, serve::App};
 
 pub(super) async fn show(
     State(app): State<App>,
@@ -21,6 +23,15 @@ pub(super) async fn show(
     how: How,
 ) -> Response {
     live::answer(app, caller, how, draw).await
+}
+
+/// How many wait, for pages that nobody sees right now.
+pub(super) async fn count(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Value>, Fault> {
+    let status = api::read_status(&app, &caller).await?;
+    Ok(Json(json!({ "waiting": status.waiting.len() })))
 }
 
 async fn draw(seen: Seen) -> Result<Page, Fault> {

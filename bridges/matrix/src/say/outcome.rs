@@ -28,7 +28,7 @@ const AFTER_TROUBLE: Duration = Duration::from_mins(1);
 /// What the disk or the encryption could not do now, it may do soon.
 const AFTER_A_FAULT: Duration = Duration::from_secs(5);
 
-const BAD_TOKEN: &str = "the homeserver does not know our login any more, so nothing is sent or heard; log in anew with: vigie init matrix";
+const BAD_TOKEN: &str = "the homeserver does not know our login any more, so nothing is sent or heard; log in anew with: vigie init matrix --again";
 
 const NOT_SIGNED: &str = "our own device is not signed, so nothing can be encrypted for signed devices; run: vigie doctor";
 

@@ -99,7 +99,7 @@ async fn half_a_key(mend: impl AsyncFn(Ground, String)) {
     ground
         .while_hearing(async {
             ground.ada.say(&room, "with the first key").await;
-            ground.until_trouble("cut").await;
+            ground.until_trouble("something failed inside").await;
         })
         .await;
     mend(ground, room).await;

@@ -301,3 +301,14 @@ fn two_codes_of_two_rooms_are_two_chats() {
     w.writes_as(INES, &other, &format!("/pair {}", code.show()), None);
     assert!(is_shut(&w), "a code typed elsewhere opens nothing here");
 }
+
+#[test]
+fn where_nobody_is_left_nothing_is_said_until_somebody_is_back() {
+    let mut w = direct();
+    says(&mut w, &[]);
+    assert!(
+        matches!(&row(&w).state, ChatState::Shut { reason, .. } if reason.contains("nobody whom Vigie knows"))
+    );
+    says(&mut w, &[reader(INES)]);
+    assert_eq!(row(&w).state, ChatState::Open);
+}

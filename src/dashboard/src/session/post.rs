@@ -11,7 +11,8 @@ pub(super) fn deeds(page: &SessionPage) -> Markup {
     if page.rights.deeds < Deeds::Write || page.named == Named::Another {
         return html! {};
     }
-    let path = |deed: &str| format!("/sessions/{}/{deed}", session.name);
+    // By id: the name may be another's by the time somebody presses.
+    let path = |deed: &str| format!("/sessions/{}/{deed}", session.id);
     let live = session.life.is_live();
     html! {
         div.end.under {
@@ -55,7 +56,7 @@ pub(super) fn words(page: &SessionPage) -> Markup {
     html! {
         details.tell {
             summary.btn { (small_icon("i-send")) "Send…" }
-            form.panel.form data-post=(format!("/sessions/{}/send", session.name)) {
+            form.panel.form data-post=(format!("/sessions/{}/send", session.id)) {
                 label.field.wide for="tell" { (format!("Words to {}", session.name))
                     textarea.input id="tell" name="text" rows="3" maxlength="64000" required {}
                 }

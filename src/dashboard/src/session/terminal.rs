@@ -84,7 +84,7 @@ fn foot(session: &Session) -> Markup {
 fn keys(session: &Session) -> Markup {
     let name = &session.name;
     html! {
-        form.composer.panel.term-keys id="keys" aria-label=(format!("Keys for {name}")) data-type=(format!("/sessions/{name}/keys")) data-keep {
+        form.composer.panel.term-keys id="keys" aria-label=(format!("Keys for {name}")) data-type=(format!("/sessions/{}/keys", session.id)) data-keep {
             div.key-lock {
                 label { input type="checkbox" id="unlock" autocomplete="off"; " Keys go to the live session" }
                 span.xs { "off when you leave" }
