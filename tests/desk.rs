@@ -141,3 +141,34 @@ async fn a_tab_that_slept_shows_how_things_stand() {
     desk.holds("location.pathname.startsWith('/sessions/')").await;
     desk.close().await;
 }
+
+/// A browser keeps six connections to one place: a page that is left must give back its own.
+#[tokio::test]
+async fn one_walks_through_all_pages_and_each_is_live() {
+    let home = demo_home().await;
+    new(&home, "PD-285", "").await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/board").await else { return };
+    for page in ["Waiting", "Board", "Runs", "Audit", "System"].iter().cycle().take(15) {
+        desk.tap(&format!("//nav[@aria-label='Main']//a[contains(., '{page}')]")).await;
+        desk.find(&format!("//h1[.='{page}']")).await;
+        desk.find("//p[@id='conn'][.='Live']").await;
+    }
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn words_of_ones_own_outlive_the_card_they_were_for() {
+    let home = demo_home().await;
+    new(&home, "PD-285", "").await;
+    home.send("PD-285", "leave a note").await;
+    home.session_is("PD-285", "waiting").await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/waiting").await else { return };
+    let code = desk.find("//article//span[@class='code']").await.text().await.unwrap();
+    desk.tap("//summary[contains(., 'Deny with a reason')]").await;
+    desk.find("//article//textarea").await.send_keys("half a reason").await.unwrap();
+    let answer = format!("/waiting/{code}/answer");
+    let _: Value = home.desk().post(&answer, &json!({ "choice": "approve" })).await.unwrap();
+    desk.shows("This is over meanwhile. Your words were not sent").await;
+    desk.holds("document.querySelector('article textarea').value === 'half a reason'").await;
+    desk.close().await;
+}

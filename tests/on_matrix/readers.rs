@@ -51,7 +51,7 @@ async fn a_third_person_in_the_direct_room_holds_it_until_they_are_out() {
     // Whoever is only invited would get the keys as well.
     life.phone.invite(&life.room, eve.user()).await;
     let why = life.hears(&format!("{} is invited in here", eve.user())).await;
-    assert!(why.says("/pair") && why.mentions.contains(life.phone.user()), "{why}");
+    assert!(why.says("!pair") && why.mentions.contains(life.phone.user()), "{why}");
     eve.wait_invitation(life.phone.user()).await;
     eve.join(&life.room).await;
     life.desk_says("PD-285", "leave a note").await;

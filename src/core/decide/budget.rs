@@ -28,9 +28,14 @@ pub(super) fn next_due(state: &State) -> Option<Timestamp> {
             || busy.contains(&(bridge, chat))
             || state.is_shut(delivery)
             || state.place_of(&delivery.to).is_none();
+        // What holds it has a moment of its own, or ends with an event. Its own may be past already, and
+        // would be asked for again and again.
+        if held {
+            return None;
+        }
         let free = match state.free(delivery, &flying) {
             Free::Now => None,
-            Free::At(at) => Some(at).filter(|_| !held),
+            Free::At(at) => Some(at),
             Free::OnceItLands => return None,
         };
         not_before.max(quiet).max(free)

@@ -529,7 +529,14 @@ impl World {
 
     pub(super) fn wait(&mut self, time: TimeDelta) {
         let until = self.now + time;
+        let mut still = 0;
         while let Some(at) = next_deadline(&self.state).filter(|at| *at <= until) {
+            still = if at > self.now { 0 } else { still + 1 };
+            assert!(
+                still < 1_000,
+                "something is due at {at} and nothing is done about it: {:?}",
+                self.state.deliveries
+            );
             self.now = at.max(self.now);
             self.step(Event::Tick);
         }
