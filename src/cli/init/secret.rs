@@ -63,8 +63,10 @@ fn typed(from: impl BufRead) -> Result<String, NoText> {
 
 /// A terminal that shows nothing of what is typed ahead, while a secret is looked at and may be asked
 /// for once more; dropping it gives it back. Without a terminal it is nothing.
+#[cfg(feature = "matrix")]
 pub(super) struct Unshown(Option<Termios>);
 
+#[cfg(feature = "matrix")]
 impl Unshown {
     pub(super) fn enter() -> Self {
         let before = tcgetattr(stdin()).ok().filter(|_| stdin().is_terminal());
@@ -77,6 +79,7 @@ impl Unshown {
     }
 }
 
+#[cfg(feature = "matrix")]
 impl Drop for Unshown {
     fn drop(&mut self) {
         if let Some(before) = &self.0 {
