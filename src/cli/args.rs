@@ -108,6 +108,11 @@ pub enum Command {
     Mail(Mail),
     /// Show what waits for an answer, oldest first
     Waiting,
+    /// List what did not reach its chat, or try one again
+    Undelivered {
+        #[command(subcommand)]
+        what: Option<Undelivered>,
+    },
     /// Answer what waits
     Answer {
         /// The four letters on the card
@@ -372,6 +377,15 @@ pub struct Send {
     /// It is a command of the agent's own, such as /compact
     #[arg(long)]
     pub command: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Undelivered {
+    /// Try it once more
+    Retry {
+        /// As `vigie undelivered` shows it
+        id: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

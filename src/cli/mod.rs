@@ -27,6 +27,7 @@ mod sessions;
 mod status;
 mod steer;
 mod token;
+mod undelivered;
 mod up;
 mod waiting;
 mod watch;
@@ -46,7 +47,7 @@ use crate::{
     runner::{javascript, keep},
     web::client::Client,
 };
-use args::{Mcp, McpSetup};
+use args::{Mcp, McpSetup, Undelivered};
 use failure::Failure;
 use out::Out;
 
@@ -178,6 +179,10 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Sessions { all } => sessions::run(all, desk).await,
         Command::Mail(args) => mail::run(args, desk).await,
         Command::Waiting => waiting::run(desk).await,
+        Command::Undelivered { what: None } => undelivered::list(desk).await,
+        Command::Undelivered { what: Some(Undelivered::Retry { id }) } => {
+            undelivered::retry(&id, desk).await
+        }
         Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
         Command::Attach { name } => see::run(&name, desk).await,
         Command::Screen { name } => screen::run(&name, desk).await,

@@ -13,7 +13,7 @@ use crate::{
     Timestamp,
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
-    delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
+    delivery::{Delivery, DeliveryState, Outgoing, Spot, Target, Undelivered},
     gate::{Gate, GateState},
     id::{
         BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
@@ -88,7 +88,8 @@ pub struct State {
     pub changed: BTreeMap<DeliveryId, Timestamp>,
     /// Prompts that were typed and not seen to be taken: the agent's own word may still come.
     pub unsure: VecDeque<Prompt>,
-    pub failed: VecDeque<String>,
+    /// What was given up lately, the newest last.
+    pub failed: VecDeque<Undelivered>,
     pub problems: Vec<String>,
     pub next_prompt: u64,
     pub next_delivery: u64,

@@ -159,7 +159,7 @@ impl Store {
     }
 
     /// At most so many lines of the journal before that number, newest first, whose kinds begin with one
-    /// of `prefixes`; with none, of every kind.
+    /// of `prefixes`; with none, of every kind. With a `session`, those that are about it alone.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -168,8 +168,9 @@ impl Store {
         before: u64,
         most: usize,
         prefixes: &'static [&'static str],
+        session: Option<SessionId>,
     ) -> Result<Vec<JournalRow>, StoreError> {
-        self.read(move |db| read::history(db, before, most, prefixes)).await
+        self.read(move |db| read::history(db, before, most, prefixes, session)).await
     }
 
     /// The number of the newest journal line that is on disk.

@@ -5,10 +5,11 @@ use axum::{Router, http::Extensions};
 use serde::Deserialize;
 use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
+use utoipa::ToSchema;
 use vigie_core::{
     caller::MailQuery,
     command::Refusal,
-    id::{BridgeName, RunId},
+    id::{BridgeName, RunId, SessionId},
     mail::Mail,
     session::Session,
 };
@@ -28,9 +29,16 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ReadEvents = Arc<dyn Fn(u64, usize) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync>;
 
 /// Reads at most so many events before a sequence number, newest first, whose kinds begin with one of
-/// these words; with none, of every kind.
+/// these words; with none, of every kind. With a session, those that are about it alone.
 type ReadHistory = Arc<
-    dyn Fn(u64, usize, &'static [&'static str]) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync,
+    dyn Fn(
+            u64,
+            usize,
+            &'static [&'static str],
+            Option<SessionId>,
+        ) -> Boxed<Result<Vec<Event>, Refusal>>
+        + Send
+        + Sync,
 >;
 
 /// Looks through what sessions wrote each other, newest first.
@@ -50,7 +58,7 @@ pub type ReadSecret =
     Arc<dyn Fn(SecretName, String) -> Boxed<Result<String, String>> + Send + Sync>;
 
 /// Where a step prints to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
     #[default]

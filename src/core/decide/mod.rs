@@ -11,6 +11,7 @@ mod budget;
 mod callers;
 mod card;
 mod commands;
+mod desk;
 mod digest;
 mod gates;
 mod given;

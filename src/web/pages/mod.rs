@@ -16,7 +16,6 @@ mod workflow;
 use axum::{
     Router,
     extract::Request,
-    http::header,
     response::{Html, IntoResponse, Response},
     routing::get,
 };
@@ -35,6 +34,7 @@ use super::{
     api::{self, ask, unexpected},
     fault::Fault,
     people::Caller,
+    query,
     serve::App,
 };
 use crate::config::{OnOff, Role};
@@ -60,16 +60,11 @@ pub(super) fn router() -> Router<App> {
 
 /// A page where there is none; programs read the same as JSON.
 pub(super) async fn nothing_here(request: Request) -> Response {
-    let wants = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    let fault = Fault::no_such_page();
-    if !wants.is_some_and(|wants| wants.contains("text/html")) {
-        return fault.into_response();
-    }
-    page_of(&fault)
+    query::answer(request.headers(), &Fault::no_such_page())
 }
 
 /// A fault as a page of its own.
-fn page_of(fault: &Fault) -> Response {
+pub(super) fn page_of(fault: &Fault) -> Response {
     let html = vigie_dashboard::frame::fault(fault.words(), fault.hint_words());
     (fault.status(), Html(html)).into_response()
 }

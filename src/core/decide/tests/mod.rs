@@ -3,6 +3,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
 mod budget;
+mod desk;
 mod gates;
 mod late;
 mod lord;
