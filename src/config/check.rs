@@ -18,7 +18,7 @@ use super::{
     problem::nearest,
     rows::{
         AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        Text, WebRow, WorkflowsRow,
+        TelemetryRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 16] = [
     "web",
     "human",
     "project",
@@ -43,6 +43,7 @@ const TABLES: [&str; 15] = [
     "lord",
     "workflows",
     "secret",
+    "telemetry",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -136,6 +137,10 @@ impl Check<'_> {
                     lord = self.row(value, "[lord]").map(|row| (span, row));
                 }
                 "workflows" => workflows = self.row(value, "[workflows]"),
+                "telemetry" => {
+                    config.telemetry =
+                        self.one(value, "[telemetry]", Self::telemetry).unwrap_or_default();
+                }
                 other => {
                     let hint = nearest(other, &TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
@@ -509,7 +514,7 @@ mod tests {
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 15] = [
+        let tables: [(&str, &[&str]); 16] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -525,6 +530,7 @@ mod tests {
             ("lord", keys::of::<LordRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
+            ("telemetry", keys::of::<TelemetryRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

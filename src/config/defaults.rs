@@ -12,7 +12,7 @@ use vigie_core::id::{AgentName, HumanId, ProjectName};
 use super::{
     Access, Agent, Bounds, Config, Gates, Human, Language, Layout, LongAnswers, Matrix, OnOff,
     Phone, Project, Reactions, Recording, Role, Routing, Strangers, Surroundings, Telegram, Unsafe,
-    Web, WorkflowRules, Workflows, WorktreeMode,
+    Web, WorkflowRules, Telemetry, Workflows, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -45,6 +45,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         bounds: Bounds::default(),
         lord: None,
         workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
+        telemetry: Telemetry::default(),
         secrets: Vec::new(),
         warnings: Vec::new(),
     }

@@ -11,6 +11,7 @@ mod paths;
 mod problem;
 mod rows;
 mod secrets;
+mod telemetry;
 mod values;
 mod workflows;
 
@@ -54,6 +55,7 @@ pub struct Config {
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
     pub workflows: Workflows,
+    pub telemetry: Telemetry,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
     /// What is allowed and still worth a word at the start, each a sentence.
@@ -280,6 +282,13 @@ impl std::fmt::Display for PublicUrl {
         };
         write!(f, "{scheme}://{}", self.authority)
     }
+}
+
+/// Who is told how long what took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Telemetry {
+    /// Where a collector takes OTLP over HTTP, without the `/` at its end; `None`: nobody is told.
+    pub otlp: Option<String>,
 }
 
 /// How workflows are run.
