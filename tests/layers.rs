@@ -67,6 +67,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "hold",
             "looks",
             "runner",
+            "store",
             "tasks",
             "web",
             "workflows",

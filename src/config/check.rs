@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RoutingRow,
+        TelegramRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };

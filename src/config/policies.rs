@@ -71,15 +71,27 @@ impl Check<'_> {
         let Policy { tools, commands, paths, .. } = policy;
         if !commands.is_empty() && !tools.is_empty() && !tools.iter().any(is_shell) {
             let hint = format!("Commands are given to {} alone: leave `tool` out.", SHELL_TOOLS[0]);
-            self.add(effect.span(), "this never fits: its tools run no commands".into(), Some(hint));
+            self.add(
+                effect.span(),
+                "this never fits: its tools run no commands".into(),
+                Some(hint),
+            );
         }
         if let Some(span) = catastrophic.filter(|it| *it.get_ref()).map(Spanned::span)
             && (policy.effect != Effect::Allow || commands.is_empty())
         {
             let hint = "It lets the commands of an `allow` through whose code would have to be typed: name them in `command`.";
-            self.add(span, "`catastrophic` stands with an allow and its commands".into(), Some(hint.into()));
+            self.add(
+                span,
+                "`catastrophic` stands with an allow and its commands".into(),
+                Some(hint.into()),
+            );
         }
-        if policy.effect == Effect::Allow && tools.is_empty() && commands.is_empty() && paths.is_empty() {
+        if policy.effect == Effect::Allow
+            && tools.is_empty()
+            && commands.is_empty()
+            && paths.is_empty()
+        {
             let hint = "Add `command`, `tool` or `path`.";
             self.add(effect.span(), "this allow says not what it allows".into(), Some(hint.into()));
         }
@@ -91,7 +103,8 @@ impl Check<'_> {
         let may = config.humans.iter().filter(|human| human.role >= Role::Approver).count();
         if policy.effect == Effect::AskTwo && may < TWO {
             let hint = "Add a `[[human]]` with the role approver or owner, or write `ask`.";
-            let words = format!("nobody could answer this: two people would have to, and {may} may");
+            let words =
+                format!("nobody could answer this: two people would have to, and {may} may");
             self.add(effect.span(), words, Some(hint.into()));
         }
     }
@@ -131,7 +144,8 @@ impl Check<'_> {
     fn path_patterns(&mut self, texts: Texts) -> Vec<PathPattern> {
         let mut found = Vec::new();
         for text in texts.unwrap_or_default() {
-            let at_home = text.get_ref().starts_with('~').then(|| self.around.expand(text.get_ref()));
+            let at_home =
+                text.get_ref().starts_with('~').then(|| self.around.expand(text.get_ref()));
             let whole = match at_home {
                 Some(expanded) => expanded.map(|path| path.to_string_lossy().into_owned()),
                 None => Some(text.get_ref().clone()),
@@ -140,7 +154,11 @@ impl Check<'_> {
                 Some(pattern) => found.push(pattern),
                 None => {
                     let hint = "Write src/**, **/.env* or ~/notes/*: relative ones are below the folder that is worked in, and none climbs with `..`.".to_owned();
-                    self.add(text.span(), format!("`{}` names no files", text.get_ref()), Some(hint));
+                    self.add(
+                        text.span(),
+                        format!("`{}` names no files", text.get_ref()),
+                        Some(hint),
+                    );
                 }
             }
         }

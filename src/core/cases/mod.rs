@@ -139,8 +139,20 @@ fn policies() {
         catastrophic: Catastrophic::Allowed,
     };
     let allowed = [
-        "git *", "ls *", "cat *", "cargo *", "echo *", "cd *", "find *", "sort *", "bash *",
-        "python3 *", "env *", "sudo *", "xargs *", "MODE=* make *",
+        "git *",
+        "ls *",
+        "cat *",
+        "cargo *",
+        "echo *",
+        "cd *",
+        "find *",
+        "sort *",
+        "bash *",
+        "python3 *",
+        "env *",
+        "sudo *",
+        "xargs *",
+        "MODE=* make *",
     ];
     let policies = [policy(Effect::Deny, &["rm *"]), policy(Effect::Allow, &allowed)];
     each_line("policy.txt", |command| {

@@ -304,7 +304,7 @@ impl Work<'_> {
 
     pub(super) fn settle_with(&mut self, mut gate: Gate, answer: &Answer) {
         let human = answer.by.clone();
-        let mut detail = json!({ "code": gate.code, "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest });
+        let mut detail = json!({ "code": gate.code, "title": gate.shown.title, "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest });
         if let Some(rule) = &answer.rule {
             detail["rule"] = json!(rule);
         }
@@ -416,7 +416,10 @@ impl Work<'_> {
                 Lapse::Failed => (deny, "Failed"),
             };
             let (verdict, via) = (verdict.into(), "Vigie".into());
-            self.settle_with(gate, &Answer { by: None, decision, verdict, at: now, via, rule: None });
+            self.settle_with(
+                gate,
+                &Answer { by: None, decision, verdict, at: now, via, rule: None },
+            );
         }
     }
 

@@ -108,5 +108,7 @@ impl Work<'_> {
 /// What the agent reads.
 fn denied(policy: &Policy, why: &str) -> String {
     let reason = policy.reason.as_deref().map(|reason| format!(" {reason}")).unwrap_or_default();
-    format!("{policy} does not allow this, because {why}.{reason} Nobody was asked; do it another way, or ask your person in words.")
+    format!(
+        "{policy} does not allow this, because {why}.{reason} Nobody was asked; do it another way, or ask your person in words."
+    )
 }

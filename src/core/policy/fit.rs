@@ -123,9 +123,9 @@ fn allows(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result<
     }
     why.extend(policy.paths.first().map(|_| "every file is one of its paths".into()));
     match (asking.risk, policy.catastrophic) {
-        (Risk::Code, Catastrophic::Asked) => Err(
-            "nothing that needs its code typed is allowed without `catastrophic = true`".into(),
-        ),
+        (Risk::Code, Catastrophic::Asked) => {
+            Err("nothing that needs its code typed is allowed without `catastrophic = true`".into())
+        }
         (Risk::Code, Catastrophic::Allowed) | (Risk::Plain | Risk::Care, _) => Ok(()),
     }
 }
@@ -213,9 +213,8 @@ fn forbids(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result
 fn other_field(input: &Value) -> Option<&str> {
     let fields = input.as_object()?;
     let set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
-    let other = |(key, value): &(&String, &Value)| {
-        !HARMLESS_FIELDS.contains(&key.as_str()) && set(value)
-    };
+    let other =
+        |(key, value): &(&String, &Value)| !HARMLESS_FIELDS.contains(&key.as_str()) && set(value);
     fields.iter().find(other).map(|(key, _)| key.as_str())
 }
 

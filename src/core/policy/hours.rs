@@ -128,12 +128,16 @@ mod tests {
         assert!(night.hold(at("2026-11-27T21:30:00Z")) && night.hold(at("2026-11-28T04:59:00Z")));
         assert!(!night.hold(at("2026-11-27T04:00:00Z")), "that night began on a Thursday");
         assert!(hours("00:00-24:00", "sat-sun").hold(at("2026-11-29T12:00:00Z")));
-        assert_eq!(hours("22:00-24:00", "fri-sun").to_string(), "22:00-24:00 Fri Sat Sun Europe/Paris");
+        assert_eq!(
+            hours("22:00-24:00", "fri-sun").to_string(),
+            "22:00-24:00 Fri Sat Sun Europe/Paris"
+        );
     }
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for bad in ["9-18", "09:00", "09:00-25:00", "09:00-09:00", "9:00-18:00", "09:60-10:00", ""] {
+        for bad in ["9-18", "09:00", "09:00-25:00", "09:00-09:00", "9:00-18:00", "09:60-10:00", ""]
+        {
             assert_eq!(Hours::span(bad), None, "{bad}");
         }
         for bad in ["monday", "mon-", "", "mon fri"] {

@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_pattern_is_of_whole_words() {
-        let is = |pattern: &str, text: &str| CommandPattern::parse(pattern).unwrap().is(&words(text));
+        let is =
+            |pattern: &str, text: &str| CommandPattern::parse(pattern).unwrap().is(&words(text));
         for (pattern, text) in [
             ("cargo test *", "cargo test"),
             ("cargo test *", "cargo test -p core --lib"),

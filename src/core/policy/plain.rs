@@ -29,9 +29,30 @@ pub(crate) struct Plain {
 
 /// Builtins that change what later commands mean, or run what they are given.
 const OF_THE_SHELL: [&str; 24] = [
-    "alias", "unalias", "export", "declare", "typeset", "readonly", "local", "eval", "source", ".",
-    "trap", "hash", "enable", "shopt", "set", "exec", "unset", "read", "mapfile", "readarray",
-    "getopts", "let", "builtin", "bind",
+    "alias",
+    "unalias",
+    "export",
+    "declare",
+    "typeset",
+    "readonly",
+    "local",
+    "eval",
+    "source",
+    ".",
+    "trap",
+    "hash",
+    "enable",
+    "shopt",
+    "set",
+    "exec",
+    "unset",
+    "read",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "let",
+    "builtin",
+    "bind",
 ];
 
 /// Programs that run a program whose place among their words is not plain.
@@ -278,9 +299,7 @@ fn refine(
         name if LOOKED_THROUGH.contains(&name) && name != "timeout" && !flagged => {
             refine(without(0), piped, depth, all)
         }
-        name if LOOKED_THROUGH.contains(&name) => {
-            Err("runs a program that another one is given")
-        }
+        name if LOOKED_THROUGH.contains(&name) => Err("runs a program that another one is given"),
         name if SHELLS.contains(&name) => match rest {
             [flags, script] if matches!(flags.as_str(), "-c" | "-lc") => {
                 all.extend((!writes.is_empty()).then(|| Plain { words: Vec::new(), writes }));

@@ -109,7 +109,13 @@ fn files_are_told_by_where_they_are() {
     let deny = [paths(Effect::Deny, &["**/.env*", ".git/**"])];
     assert_eq!(asked(&deny, "Read", &json!({ "file_path": "a/.env.local" })), "deny");
     assert_eq!(asked(&deny, "mcp__fs__write", &json!({ "at": [{ "p": "a/.ENV" }] })), "deny");
-    for command in ["cat .env", "echo x > .git/config", "cp a .GIT/hooks/x", "dd --of=.env", "sh -c 'cat .env'"] {
+    for command in [
+        "cat .env",
+        "echo x > .git/config",
+        "cp a .GIT/hooks/x",
+        "dd --of=.env",
+        "sh -c 'cat .env'",
+    ] {
         assert_eq!(runs(&deny, command), "deny", "{command}");
     }
     assert_eq!(runs(&deny, "cat environment"), "none");
@@ -165,7 +171,10 @@ fn why_is_said_of_each() {
     };
     let judgement = judge(&policies, &asking);
     let passed: Vec<&str> = judgement.passed_over.iter().map(|it| it.why.as_str()).collect();
-    assert_eq!(passed, ["it names none of its paths", "none of the commands in it is one of its own"]);
+    assert_eq!(
+        passed,
+        ["it names none of its paths", "none of the commands in it is one of its own"]
+    );
     let decided = judgement.decided.unwrap();
     assert_eq!(decided.policy.to_string(), "policy `tests` (line 1)");
     assert_eq!(

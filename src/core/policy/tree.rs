@@ -19,8 +19,9 @@ const LONGEST: usize = 8 * 1024;
 /// tries the rest twice.
 const DEEPEST: usize = 12;
 /// Words that begin something which ends further on.
-const OPENERS: [&str; 12] =
-    ["if", "elif", "else", "then", "while", "until", "for", "do", "case", "select", "function", "!"];
+const OPENERS: [&str; 12] = [
+    "if", "elif", "else", "then", "while", "until", "for", "do", "case", "select", "function", "!",
+];
 
 /// Why the library has no tree of a script: goes on after "it".
 pub(super) fn read(text: &str) -> Result<Program, &'static str> {

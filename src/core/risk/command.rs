@@ -89,8 +89,7 @@ const TAKES_TEXT: &[&str] = &[
 ];
 
 /// Flags of `find` and `fd` behind which a command stands.
-const RUNS: &[&str] =
-    &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+const RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
 
 /// Everything `text` would do, the worst first. `cwd` is the folder it runs in.
 pub(super) fn judge(text: &str, cwd: &str) -> Vec<Finding> {

@@ -21,7 +21,7 @@ const FILE_TOOLS: [&str; 8] =
     ["Write", "Edit", "MultiEdit", "NotebookEdit", "Read", "Grep", "Glob", "LS"];
 
 /// Whether a tool says in a field of its own which file it is about.
-pub(crate) fn is_file_tool(tool: &str) -> bool {
+pub fn is_file_tool(tool: &str) -> bool {
     FILE_TOOLS.contains(&tool)
 }
 

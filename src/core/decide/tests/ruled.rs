@@ -45,7 +45,9 @@ fn what_was_allowed_goes_on_and_nobody_hears_of_it() {
     assert_eq!(w.decisions().last().unwrap().1, Decision::Allow { scope: Scope::Once });
     assert!(w.shown[shown..].iter().all(|shown| shown.post.level != Level::Ring));
     assert!(w.state.gates[&gate].cards.is_empty());
-    assert!(w.journal.contains(&"gate_ruled".into()) && w.journal.contains(&"gate_answered".into()));
+    assert!(
+        w.journal.contains(&"gate_ruled".into()) && w.journal.contains(&"gate_answered".into())
+    );
     let code = w.state.gates[&gate].code.to_string();
     let late = w.ask(Command::Answer { code, choice: "deny".into() }).unwrap_err();
     let Refusal::AlreadyDecided(words) = late else { panic!("{late:?}") };
@@ -79,10 +81,8 @@ fn what_was_denied_says_the_rule_to_the_agent_and_makes_no_sound() {
 
 #[test]
 fn an_ask_stops_before_a_later_allow() {
-    let mut w = world(&[
-        policy("", Effect::Ask, "make deploy"),
-        policy("", Effect::Allow, "make *"),
-    ]);
+    let mut w =
+        world(&[policy("", Effect::Ask, "make deploy"), policy("", Effect::Allow, "make *")]);
     let gate = w.asks_to_run("PD-285", "r1", "make deploy");
     assert_eq!((verdict(&w, gate).as_str(), w.last().post.level), ("open", Level::Ring));
     let other = w.asks_to_run("PD-285", "r2", "make test");
@@ -177,7 +177,9 @@ fn what_is_catastrophic_needs_its_code_on_every_way() {
         w.taps_action("owner", &message, action.clone());
         assert!(w.ask(Command::Tap { action }).is_err());
     }
-    for words in ["yes", "approve", "ok", "👍", "1", "approve for this session", "approve all", "aprove"] {
+    for words in
+        ["yes", "approve", "ok", "👍", "1", "approve for this session", "approve all", "aprove"]
+    {
         w.writes(words);
         w.replies(&message, words);
         w.writes(&format!("[PD-285] {words}"));
