@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RoutingRow,
+        TelegramRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 16] = [
     "web",
     "human",
     "project",
@@ -43,6 +43,7 @@ const TABLES: [&str; 15] = [
     "lord",
     "workflows",
     "secret",
+    "policy",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -83,6 +84,7 @@ impl Check<'_> {
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
         let mut lord: Option<Row<LordRow>> = None;
         let mut workflows: Option<WorkflowsRow> = None;
+        let mut policies: Vec<Row<PolicyRow>> = Vec::new();
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -135,6 +137,7 @@ impl Check<'_> {
                     let span = value.span();
                     lord = self.row(value, "[lord]").map(|row| (span, row));
                 }
+                "policy" => policies = self.rows(value, "[[policy]]"),
                 "workflows" => workflows = self.row(value, "[workflows]"),
                 other => {
                     let hint = nearest(other, &TABLES, "Tables");
@@ -148,11 +151,18 @@ impl Check<'_> {
         if let Some(row) = workflows {
             config.workflows = self.workflows(row, &config);
         }
+        self.policies(policies, &mut config);
         config
     }
 
     pub(super) fn add(&mut self, span: Range<usize>, words: String, hint: Option<String>) {
         self.problems.push(Problem::new(self.text, span, words, hint));
+    }
+
+    /// The line on which it begins, from 1.
+    pub(super) fn line_of(&self, span: &Range<usize>) -> usize {
+        let start = self.text.floor_char_boundary(span.start.min(self.text.len()));
+        self.text[..start].matches('\n').count() + 1
     }
 
     /// Reads one table and checks it.
@@ -509,7 +519,7 @@ mod tests {
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 15] = [
+        let tables: [(&str, &[&str]); 16] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -525,6 +535,7 @@ mod tests {
             ("lord", keys::of::<LordRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
+            ("policy", keys::of::<PolicyRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

@@ -12,6 +12,7 @@ mod people;
 mod readers;
 mod ring;
 mod routing;
+mod ruled;
 mod runs;
 mod services;
 mod sessions;
