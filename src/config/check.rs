@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        TelemetryRow, Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RoutingRow,
+        TelegramRow, TelemetryRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "web",
     "human",
     "project",
@@ -43,6 +43,7 @@ const TABLES: [&str; 16] = [
     "lord",
     "workflows",
     "secret",
+    "policy",
     "telemetry",
 ];
 
@@ -84,6 +85,7 @@ impl Check<'_> {
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
         let mut lord: Option<Row<LordRow>> = None;
         let mut workflows: Option<WorkflowsRow> = None;
+        let mut policies: Vec<Row<PolicyRow>> = Vec::new();
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -136,6 +138,7 @@ impl Check<'_> {
                     let span = value.span();
                     lord = self.row(value, "[lord]").map(|row| (span, row));
                 }
+                "policy" => policies = self.rows(value, "[[policy]]"),
                 "workflows" => workflows = self.row(value, "[workflows]"),
                 "telemetry" => {
                     config.telemetry =
@@ -153,11 +156,18 @@ impl Check<'_> {
         if let Some(row) = workflows {
             config.workflows = self.workflows(row, &config);
         }
+        self.policies(policies, &mut config);
         config
     }
 
     pub(super) fn add(&mut self, span: Range<usize>, words: String, hint: Option<String>) {
         self.problems.push(Problem::new(self.text, span, words, hint));
+    }
+
+    /// The line on which it begins, from 1.
+    pub(super) fn line_of(&self, span: &Range<usize>) -> usize {
+        let start = self.text.floor_char_boundary(span.start.min(self.text.len()));
+        self.text[..start].matches('\n').count() + 1
     }
 
     /// Reads one table and checks it.
@@ -514,7 +524,7 @@ mod tests {
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 16] = [
+        let tables: [(&str, &[&str]); 17] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -530,6 +540,7 @@ mod tests {
             ("lord", keys::of::<LordRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
+            ("policy", keys::of::<PolicyRow>()),
             ("telemetry", keys::of::<TelemetryRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);

@@ -45,6 +45,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         bounds: Bounds::default(),
         lord: None,
         workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
+        policies: Vec::new(),
         telemetry: Telemetry::default(),
         secrets: Vec::new(),
         warnings: Vec::new(),

@@ -8,6 +8,7 @@ mod keys;
 mod lord;
 mod matrix;
 mod paths;
+mod policies;
 mod problem;
 mod rows;
 mod secrets;
@@ -27,7 +28,10 @@ use std::{
     collections::BTreeMap, fs, io, net::SocketAddr, num::NonZeroUsize, path::PathBuf,
     time::Duration,
 };
-use vigie_core::id::{AgentName, HumanId, ProjectName};
+use vigie_core::{
+    id::{AgentName, HumanId, ProjectName},
+    policy::Policy,
+};
 use vigie_workflow::value::SecretName;
 
 use crate::{agents::AgentKind, confine::Level};
@@ -55,6 +59,8 @@ pub struct Config {
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
     pub workflows: Workflows,
+    /// What is decided before anybody is asked, in the order of the file.
+    pub policies: Vec<Policy>,
     pub telemetry: Telemetry,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,

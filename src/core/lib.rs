@@ -17,6 +17,7 @@ pub mod ids;
 pub mod mail;
 pub mod menu;
 pub mod nearest;
+pub mod policy;
 pub mod prompt;
 pub mod risk;
 pub mod route;

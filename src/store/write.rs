@@ -9,7 +9,7 @@ use vigie_core::{
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
 };
 
-use super::{Job, StoreError, mail, read, runs};
+use super::{Job, StoreError, audit, mail, read, runs};
 
 /// Batches of one commit. More would only make the first of them wait longer.
 const GROUP: usize = 128;
@@ -205,6 +205,7 @@ fn journal(db: &Connection, entry: &JournalEntry) -> Result<u64, StoreError> {
         entry.human.as_ref().map(|human| human.as_str().to_owned()),
         entry.detail.to_string()
     ])?;
+    audit::seal(db, seq)?;
     Ok(u64::try_from(seq).unwrap_or_default())
 }
 

@@ -32,6 +32,7 @@ mod requests;
 mod reserve;
 mod ring;
 mod route;
+mod ruled;
 mod runs;
 mod show;
 mod slash;

@@ -10,6 +10,7 @@ use crate::{
     bridge::{Limits, Room},
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    policy::Policy,
     route::StoryPattern,
 };
 
@@ -34,6 +35,8 @@ pub struct Rules {
     pub bounds: Bounds,
     pub workflows: WorkflowRules,
     pub lord: Option<Lord>,
+    /// What is decided before anybody is asked, in the order of the configuration.
+    pub policies: Vec<Policy>,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
 }

@@ -13,6 +13,7 @@ mod people;
 mod readers;
 mod ring;
 mod routing;
+mod ruled;
 mod runs;
 mod services;
 mod sessions;

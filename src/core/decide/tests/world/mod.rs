@@ -160,6 +160,7 @@ fn rules() -> Rules {
         bounds: Bounds::default(),
         workflows: WorkflowRules::default(),
         lord: None,
+        policies: Vec::new(),
     }
 }
 
