@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 16] = [
     "web",
     "human",
     "project",
@@ -43,6 +43,7 @@ const TABLES: [&str; 15] = [
     "lord",
     "workflows",
     "secret",
+    "budget",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -126,6 +127,10 @@ impl Check<'_> {
                 "bounds" => {
                     config.bounds =
                         self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
+                }
+                "budget" => {
+                    config.budget =
+                        self.one(value, "[budget]", Self::budget).unwrap_or(config.budget);
                 }
                 "secret" => {
                     let rows = self.rows(value, "[[secret]]");

@@ -6,10 +6,12 @@ use std::collections::{HashMap, HashSet};
 use super::Chat;
 use crate::{
     Timestamp,
+    account::Budgets,
     answer::Words,
     bridge::{Limits, Room},
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    ledger::Prices,
     route::StoryPattern,
 };
 
@@ -34,6 +36,8 @@ pub struct Rules {
     pub bounds: Bounds,
     pub workflows: WorkflowRules,
     pub lord: Option<Lord>,
+    pub prices: Prices,
+    pub budgets: Budgets,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
 }
