@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "web",
     "human",
     "project",
@@ -45,6 +45,7 @@ const TABLES: [&str; 17] = [
     "secret",
     "policy",
     "telemetry",
+    "budget",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -129,6 +130,10 @@ impl Check<'_> {
                 "bounds" => {
                     config.bounds =
                         self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
+                }
+                "budget" => {
+                    config.budget =
+                        self.one(value, "[budget]", Self::budget).unwrap_or(config.budget);
                 }
                 "secret" => {
                     let rows = self.rows(value, "[[secret]]");
@@ -518,13 +523,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, HumanRow, MatrixRow, SecretRow},
+        super::rows::{AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 17] = [
+        let tables: [(&str, &[&str]); 18] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -542,6 +547,7 @@ mod tests {
             ("secret", keys::of::<SecretRow>()),
             ("policy", keys::of::<PolicyRow>()),
             ("telemetry", keys::of::<TelemetryRow>()),
+            ("budget", keys::of::<BudgetRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::{
     Timestamp,
+    account::{Account, Scope},
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target, Undelivered},
@@ -19,6 +20,7 @@ use crate::{
         BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
         TicketId, TokenId,
     },
+    ledger::{Recent, UsageKey, Used},
     mail::{Lately, Mail, Recipient},
     prompt::Prompt,
     run::KnownRun,
@@ -91,6 +93,10 @@ pub struct State {
     /// What was given up lately, the newest last.
     pub failed: VecDeque<Undelivered>,
     pub problems: Vec<String>,
+    /// What was spent, and may be.
+    pub accounts: BTreeMap<Scope, Account>,
+    /// Answers of models that were counted lately.
+    pub ledger: Recent,
     pub next_prompt: u64,
     pub next_delivery: u64,
     pub next_mail: u64,
@@ -149,6 +155,8 @@ impl State {
             unsure: VecDeque::new(),
             failed: VecDeque::new(),
             problems: found.problems,
+            accounts: BTreeMap::new(),
+            ledger: Recent::default(),
             next_prompt: found.next_prompt.max(1),
             next_delivery: found.next_delivery.max(1),
             next_mail: found.next_mail.max(1),
@@ -245,6 +253,10 @@ impl State {
             Row::Run(run) => self.runs.put_row(run),
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
+            Row::Account(account) => {
+                self.accounts.insert(account.scope.clone(), account.clone());
+            }
+            Row::Ledger(entry) => self.ledger.put(entry.clone()),
         }
     }
 
@@ -436,6 +448,12 @@ impl State {
             Some(sent) => Facts { session: sent.session, gate: sent.gate, unknown: false, ..facts },
             None => facts,
         }
+    }
+
+    /// Those of these answers of which it is not known here whether they were counted before.
+    pub fn unknown_usage(&self, used: &[Used]) -> Vec<UsageKey> {
+        let unknown = used.iter().filter(|used| self.ledger.get(&used.key).is_none());
+        unknown.map(|used| used.key.clone()).collect()
     }
 
     /// Remembers a message of ours until the database surely has it.

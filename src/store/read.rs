@@ -101,6 +101,7 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     )?;
     rows(db, &mut found, "token", "SELECT id, body FROM token", Row::Token)?;
     rows(db, &mut found, "slot", "SELECT workflow, body FROM slot", Row::Slot)?;
+    rows(db, &mut found, "account", "SELECT key, body FROM account", Row::Account)?;
     runs::load(db, &mut found)?;
     found.messages = messages(db)?;
     found.spent = spent(db)?;

@@ -4,6 +4,7 @@
 mod desk;
 mod matrix;
 mod runs;
+mod usage;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,6 +33,11 @@ pub use matrix::{
 pub use runs::{
     BegunShape, CheckText, Checked, NewRun, NewWorkflow, NotBegunShape, OutputShape, ParamShape,
     ProblemShape, RetryRun, RunShape, SaveText, Saved, StepShape, WorkflowShape,
+};
+
+pub use usage::{
+    DelegationShape, PriceShape, PricesShape, SetBudget, SpreadShape, UnpricedShape, UsageLine,
+    UsageShape,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -6,11 +6,13 @@ use std::collections::{HashMap, HashSet};
 use super::Chat;
 use crate::{
     Timestamp,
+    account::Budgets,
     answer::Words,
     bridge::{Limits, Room},
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
     policy::Policy,
+    ledger::Prices,
     route::StoryPattern,
 };
 
@@ -37,6 +39,8 @@ pub struct Rules {
     pub lord: Option<Lord>,
     /// What is decided before anybody is asked, in the order of the configuration.
     pub policies: Vec<Policy>,
+    pub prices: Prices,
+    pub budgets: Budgets,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
 }

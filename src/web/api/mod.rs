@@ -10,6 +10,7 @@ pub(super) mod runs;
 mod sessions;
 mod tokens;
 pub(super) mod undelivered;
+mod usage;
 mod waiting;
 pub(super) mod workflows;
 
@@ -67,6 +68,10 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(waiting::answer))
         .routes(routes!(waiting::tap))
         .routes(routes!(mail::list))
+        .routes(routes!(usage::show))
+        .routes(routes!(usage::delegations))
+        .routes(routes!(usage::prices))
+        .routes(routes!(usage::budgets, usage::set_budget))
         .routes(routes!(super::follow::events))
         .routes(routes!(desk::link))
         .routes(routes!(desk::logins))

@@ -37,6 +37,7 @@ use crate::{
         ProjectName, PromptId, RequestId, RunId, SessionId, ThreadId, TurnId,
     },
     ids::Ids,
+    ledger::{LedgerRow, Price, Prices},
     mail::Mail,
     route::StoryPattern,
     run::StepOrder,
@@ -161,6 +162,8 @@ fn rules() -> Rules {
         workflows: WorkflowRules::default(),
         lord: None,
         policies: Vec::new(),
+        prices: prices(),
+        budgets: crate::account::Budgets::default(),
     }
 }
 
@@ -350,6 +353,13 @@ impl World {
         &mut self,
         event: Event,
     ) -> (Option<Result<Reply, Refusal>>, Option<String>) {
+        // As the hub does: what is not remembered is looked up.
+        for key in self.state.unknown_usage(event.usage()) {
+            let found = self.rows.get(&format!("ledger {} {}", key.message, key.request));
+            if let Some(Row::Ledger(row)) = found.cloned() {
+                self.state.ledger.put(row);
+            }
+        }
         let decision = decide(&mut self.state, &mut self.ids, event, self.now);
         let (reply, notice, _) = self.follow(decision);
         (reply, notice)
@@ -405,6 +415,8 @@ impl World {
             Row::Frozen(f) => format!("frozen {}", f.run),
             Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
             Row::Slot(s) => format!("slot {}", s.workflow),
+            Row::Account(a) => format!("account {:?}", a.scope),
+            Row::Ledger(l) => format!("ledger {} {}", l.used.key.message, l.used.key.request),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 self.journal_of.push((entry.kind.clone(), entry.session));
@@ -512,8 +524,9 @@ impl World {
                 | Row::Identity(_)
                 | Row::LastHeard(_)
                 | Row::Slot(_)
+                | Row::Account(_)
                 | Row::Journal(_) => {}
-                Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) => continue,
+                Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Ledger(_) => continue,
             }
             found.rows.push(row.clone());
         }
@@ -655,6 +668,15 @@ impl World {
         }
     }
 
+    /// The ledger, by its keys.
+    pub(super) fn ledger(&self) -> Vec<LedgerRow> {
+        let entry = |row: &Row| match row {
+            Row::Ledger(row) => Some(row.clone()),
+            _ => None,
+        };
+        self.rows.values().filter_map(entry).collect()
+    }
+
     /// All mail that is written down, oldest first.
     pub(super) fn mails(&self) -> Vec<Mail> {
         let mail = |row: &Row| match row {
@@ -663,6 +685,19 @@ impl World {
         };
         self.rows.values().filter_map(mail).collect()
     }
+}
+
+/// One model costs a dollar a million tokens in and ten out; no other has a price.
+fn prices() -> Prices {
+    let heron = Price {
+        input: 1_000_000,
+        output: 10_000_000,
+        cache_read: 100_000,
+        cache_write_5m: 1_250_000,
+        cache_write_1h: 2_000_000,
+        ..Price::default()
+    };
+    Prices::new([("heron-2".to_owned(), heron)].into(), 1000)
 }
 
 /// Room ids of Matrix begin with an exclamation mark.
