@@ -51,8 +51,7 @@ type ReadHistory = Arc<
 type ReadMail = Arc<dyn Fn(MailQuery) -> Boxed<Result<Vec<Mail>, Refusal>> + Send + Sync>;
 
 /// Sums of the ledger.
-type ReadUsage =
-    Arc<dyn Fn(UsageQuestion) -> Boxed<Result<Vec<UsageRow>, Refusal>> + Send + Sync>;
+type ReadUsage = Arc<dyn Fn(UsageQuestion) -> Boxed<Result<Vec<UsageRow>, Refusal>> + Send + Sync>;
 
 /// Work that agents did themselves and work that was handed on, from the first moment on and before the
 /// second.
@@ -70,6 +69,8 @@ pub struct Ledger {
     pub prices: Arc<PriceList>,
     /// In which days begin and end.
     pub zone: Zone,
+    /// What one of them may cost, in millionths of a dollar.
+    pub day_limit: Option<u64>,
 }
 
 /// Asks a session's holder for its screen, top to bottom.

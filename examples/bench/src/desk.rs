@@ -180,9 +180,11 @@ async fn history(folder: &Path, vigie: &Path) -> Result<Vec<Figure>> {
         let p95 = percentile(&mut opened, 95);
         let words = format!("{what}, p50 of {OPENED}");
         figures.push(
-            Figure::new(words, median(&mut opened), "ms").against("GET /healthz", median(&mut bare)),
+            Figure::new(words, median(&mut opened), "ms")
+                .against("GET /healthz", median(&mut bare)),
         );
-        figures.push(Figure::new(format!("{what}, p95 of {OPENED}"), p95, "ms").at_most(OPEN_WITHIN));
+        figures
+            .push(Figure::new(format!("{what}, p95 of {OPENED}"), p95, "ms").at_most(OPEN_WITHIN));
     }
     home.down().await?;
     Ok(figures)

@@ -157,15 +157,9 @@ fn read(words: &[&str]) -> Result<Asked> {
 }
 
 fn is_part(word: &str) -> bool {
-    let all = [
-        &PARTS[..],
-        &agents::PARTS,
-        &desk::PARTS,
-        &matrix::PARTS,
-        &runs::PARTS,
-        &telegram::PARTS,
-    ]
-    .concat();
+    let all =
+        [&PARTS[..], &agents::PARTS, &desk::PARTS, &matrix::PARTS, &runs::PARTS, &telegram::PARTS]
+            .concat();
     all.contains(&word) || word == telegram::KILLS
 }
 

@@ -109,6 +109,7 @@ impl Frame<'_> {
                     (entry("Waiting", "/waiting", "i-bell", Some(Tab::Waiting)))
                     (entry("Board", "/board", "i-board", Some(Tab::Board)))
                     (entry("Runs", "/runs", "i-runs", Some(Tab::Runs)))
+                    (entry("Ledger", "/ledger", "i-ledger", Some(Tab::Ledger)))
                     (entry("Audit", "/audit", "i-plan", Some(Tab::Audit)))
                     (entry("System", "/system", "i-system", Some(Tab::System)))
                 }

@@ -15,7 +15,7 @@ use vigie_dashboard::{
 };
 
 use super::{
-    Seen,
+    Seen, cell,
     live::{self, How},
     page_of,
 };
@@ -165,26 +165,8 @@ async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fau
         let at = at.to_rfc3339_opts(SecondsFormat::Millis, true);
         let who = human.map(|id| app.people.name(&id)).unwrap_or_default();
         let cells = [kind, who, session, gate.unwrap_or_default(), detail.to_string()];
-        let cells: Vec<_> = cells.iter().map(|cell| field(cell)).collect();
+        let cells: Vec<_> = cells.iter().map(|text| cell(text)).collect();
         let _ = write!(text, "{seq},{at},{}\r\n", cells.join(","));
     }
     Ok(text)
-}
-
-/// In quotes, as RFC 4180 has it; what a spreadsheet would compute is kept from it.
-fn field(text: &str) -> String {
-    let computes = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let guard = if computes { "'" } else { "" };
-    format!("\"{guard}{}\"", text.replace('"', "\"\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::field;
-
-    #[test]
-    fn a_spreadsheet_computes_nothing_of_it() {
-        assert_eq!(field("=1+1"), "\"'=1+1\"");
-        assert_eq!(field("say \"so\", now"), "\"say \"\"so\"\", now\"");
-    }
 }

@@ -3,6 +3,7 @@
 
 mod audit;
 mod board;
+mod ledger;
 mod live;
 mod log;
 mod run;
@@ -42,6 +43,8 @@ use crate::config::{OnOff, Role};
 pub(super) fn router() -> Router<App> {
     Router::new()
         .route("/board", get(board::show))
+        .route("/ledger", get(ledger::show))
+        .route("/ledger.csv", get(ledger::csv))
         .route("/audit", get(audit::show))
         .route("/audit.csv", get(audit::csv))
         .route("/waiting", get(waiting::show))
@@ -67,6 +70,14 @@ pub(super) async fn nothing_here(request: Request) -> Response {
 pub(super) fn page_of(fault: &Fault) -> Response {
     let html = vigie_dashboard::frame::fault(fault.words(), fault.hint_words());
     (fault.status(), Html(html)).into_response()
+}
+
+/// A cell of a table for a spreadsheet: in quotes, as RFC 4180 has it; what a spreadsheet would compute is
+/// kept from it.
+fn cell(text: &str) -> String {
+    let computes = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let guard = if computes { "'" } else { "" };
+    format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }
 
 /// What every page is drawn from.
@@ -147,4 +158,15 @@ fn me(caller: &Caller) -> Me {
         Role::Owner => "owner",
     };
     Me { name: caller.name.clone(), role: role.into(), phone: caller.phone == OnOff::On }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_spreadsheet_computes_nothing_of_it() {
+        assert_eq!(cell("=1+1"), "\"'=1+1\"");
+        assert_eq!(cell("say \"so\", now"), "\"say \"\"so\"\", now\"");
+    }
 }

@@ -2,8 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::{Amount, Day};
-use crate::words::{money, said, tokens};
+use super::{Amount, Compared, Day};
+use crate::{
+    steps::took,
+    words::{many, money, said, tokens},
+};
 
 /// What a chart measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +41,13 @@ impl Unit {
             Self::Money if size.is_multiple_of(1_000_000) => format!("${}", size / 1_000_000),
             Self::Money => money(size),
             Self::Tokens => tokens(size),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Money => "Cost",
+            Self::Tokens => "Tokens",
         }
     }
 
@@ -96,7 +106,7 @@ pub(super) fn per_day(days: &[Day], limit: Option<u64>) -> Markup {
         figure.panel.chart-panel {
             @for size in SIZES { (bars(days, &names, unit, step, drawn, size, &label)) }
             figcaption.legend {
-                @for (name, class) in names.iter().zip(PARTS) {
+                @for (name, class) in names.iter().zip(PARTS).filter(|(name, _)| !name.is_empty()) {
                     span { svg viewBox="0 0 10 10" aria-hidden="true" { rect class=(class) width="10" height="10" {} } (said(name)) }
                 }
                 @if drawn.is_some() { span { "The dashed line is the day’s limit" } }
@@ -245,7 +255,7 @@ fn table(days: &[Day], names: &[String], unit: Unit) -> Markup {
     html! {
         div.scroll-x tabindex="0" role="region" aria-label=(format!("{}, table", title(days))) {
             table {
-                thead { tr { th scope="col" { "Day" } @for name in names { th.n scope="col" { (said(name)) } } } }
+                thead { tr { th scope="col" { "Day" } @for name in names { th.n scope="col" { @if name.is_empty() { (unit.name()) } @else { (said(name)) } } } } }
                 tbody {
                     @for day in days {
                         tr { th scope="row" { (day.date) } @for size in sizes(day, names, unit) { td.n { (unit.words(size)) } } }
@@ -282,6 +292,67 @@ pub(super) fn kinds(all: Amount) -> Markup {
             }
         }
     }
+}
+
+/// Kinds of work: for each a box from the first to the third quarter of what a piece cost, its middle
+/// marked.
+pub(super) fn compared(work: &[Compared]) -> Markup {
+    let top = work.iter().map(|each| each.high).max().unwrap_or(0).max(1);
+    let spoken = |each: &Compared| {
+        let left_out = if each.unpriced > 0 {
+            format!(", {} without a price left out", each.unpriced)
+        } else {
+            String::new()
+        };
+        format!(
+            "{}: {}, half of them under {}{left_out}",
+            each.what,
+            pieces(each),
+            money(each.median)
+        )
+    };
+    let label = format!(
+        "What a piece of work cost. {}.",
+        work.iter().map(spoken).collect::<Vec<_>>().join("; ")
+    );
+    let height = work.len() * 34;
+    html! {
+        figure.panel.chart-panel {
+            @for size in SIZES {
+                @let room = u128::from((size.width - 20) * 10);
+                @let at = |money: u64| 100 + u64::try_from(u128::from(money) * room / u128::from(top)).unwrap_or(0);
+                svg class=(size.class) viewBox=(format!("0 0 {} {height}", size.width)) role="img" aria-label=(label) {
+                    @for (number, each) in work.iter().enumerate() {
+                        @let y = number * 34;
+                        text x="10" y=(y + 11) { (said(&each.what)) ", " (pieces(each)) }
+                        rect.soft x=(tenths(at(each.low))) y=(y + 16) width=(tenths((at(each.high) - at(each.low)).max(10))) height="14" {}
+                        line.mid x1=(tenths(at(each.median))) x2=(tenths(at(each.median))) y1=(y + 16) y2=(y + 30) {}
+                    }
+                }
+            }
+            div.scroll-x tabindex="0" role="region" aria-label="Kinds of work, table" {
+                table {
+                    thead { tr {
+                        th scope="col" { "Work" }
+                        @for name in ["Pieces", "A quarter under", "Half under", "A quarter over", "Half took under"] { th.n scope="col" { (name) } }
+                    } }
+                    tbody { @for each in work { tr {
+                        th scope="row" { (said(&each.what)) }
+                        td.n { (each.count) }
+                        td.n { (money(each.low)) } td.n { (money(each.median)) } td.n { (money(each.high)) }
+                        td.n { (took(i64::try_from(each.millis).unwrap_or(i64::MAX))) }
+                    } } }
+                }
+            }
+            @if work.iter().any(|each| each.unpriced > 0) {
+                figcaption.small.dim { "Pieces with an answer whose price is not known are left out of the money." }
+            }
+        }
+    }
+}
+
+fn pieces(each: &Compared) -> String {
+    many(usize::try_from(each.count).unwrap_or(usize::MAX), "piece", "pieces")
 }
 
 #[cfg(test)]
@@ -334,6 +405,27 @@ mod tests {
         let wide = drawn.split("</svg>").next().unwrap();
         assert_eq!(wide.matches("y=\"212\"").count(), 15, "every second day bears its number");
         assert!(wide.contains(">30</text>"), "the last day does");
+    }
+
+    #[test]
+    fn kinds_of_work_stand_beside_each_other_with_their_middle() {
+        let kind = |what: &str, median: u64| Compared {
+            what: what.into(),
+            count: 31,
+            low: median / 2,
+            median,
+            high: median * 2,
+            millis: 61_000,
+            unpriced: 1,
+        };
+        let drawn = compared(&[kind("turns <inline>", 840_000), kind("subagents", 1_920_000)]);
+        let drawn = drawn.into_string();
+        assert!(
+            drawn.contains("turns &lt;inline&gt;: 31 pieces, half of them under $0.84, 1 without"),
+            "{drawn}"
+        );
+        assert_eq!(drawn.matches("class=\"soft\"").count(), 4);
+        assert!(drawn.contains("1 min 01 s") && drawn.contains("left out of the money"), "{drawn}");
     }
 
     #[test]

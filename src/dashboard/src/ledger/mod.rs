@@ -4,6 +4,7 @@ mod chart;
 
 use chrono::NaiveDate;
 use maud::{Markup, html};
+use vigie_core::ledger::By;
 
 use crate::{
     frame::{Page, Tab},
@@ -17,6 +18,8 @@ pub struct Ledger<'a> {
     pub days: &'a [Day],
     /// By what was asked for, dearest first.
     pub rows: &'a [Row],
+    /// Kinds of work, compared; empty unless it is summed up by them.
+    pub work: &'a [Compared],
     pub today: Amount,
     /// What a day may cost, in millionths of a dollar, where something says so.
     pub limit: Option<u64>,
@@ -94,7 +97,7 @@ pub struct Show {
 impl Show {
     /// The same for another grouping or span, after the `?` of an address.
     fn query(&self, span: Span, by: By) -> String {
-        let by = by.name();
+        let by = by.as_str();
         match span {
             Span::Days(days) => format!("days={days}&by={by}"),
             Span::Between => format!("since={}&until={}&by={by}", self.since, self.until),
@@ -126,49 +129,52 @@ impl Span {
     }
 }
 
-/// By what it is summed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum By {
-    #[default]
-    Story,
-    Project,
-    Run,
-    Delegation,
-    Model,
-    Day,
+/// As it is said above the list.
+fn label(by: By) -> &'static str {
+    match by {
+        By::Day => "Day",
+        By::Session => "Session",
+        By::Story => "Story",
+        By::Project => "Project",
+        By::Run => "Run",
+        By::Step => "Step",
+        By::Model => "Model",
+        By::Delegation => "Delegation",
+        By::Tree => "Whole tree",
+    }
 }
 
-impl By {
-    pub const ALL: [Self; 6] =
-        [Self::Story, Self::Project, Self::Run, Self::Delegation, Self::Model, Self::Day];
+/// In the order in which they are offered.
+const GROUPINGS: [By; 9] = [
+    By::Story,
+    By::Session,
+    By::Project,
+    By::Run,
+    By::Step,
+    By::Delegation,
+    By::Tree,
+    By::Model,
+    By::Day,
+];
 
-    /// As it stands in the address.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Story => "story",
-            Self::Project => "project",
-            Self::Run => "run",
-            Self::Delegation => "delegation",
-            Self::Model => "model",
-            Self::Day => "day",
-        }
-    }
-
-    fn label(self) -> &'static str {
-        match self {
-            Self::Story => "Story",
-            Self::Project => "Project",
-            Self::Run => "Run",
-            Self::Delegation => "Delegation",
-            Self::Model => "Model",
-            Self::Day => "Day",
-        }
-    }
+/// Pieces of work of one kind, by what each cost: a quarter below `low`, half below `median`, a quarter
+/// above `high`, in millionths of a dollar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    pub what: String,
+    pub count: u64,
+    pub low: u64,
+    pub median: u64,
+    pub high: u64,
+    /// Half of them took less, in milliseconds.
+    pub millis: u64,
+    /// Pieces that are left out, since a price is missing.
+    pub unpriced: u64,
 }
 
 pub fn page(ledger: &Ledger) -> Page {
     let show = ledger.show;
-    let export = |end: &str| format!("/ledger.{end}?{}", show.query(Span::Between, show.by));
+    let exported = show.query(Span::Between, show.by);
     let all = ledger.days.iter().fold(Amount::default(), |sum, day| sum.plus(day.all()));
     let main = html! {
         div.head {
@@ -180,8 +186,8 @@ pub fn page(ledger: &Ledger) -> Page {
                 }
             }
             div.end.under {
-                a.btn href=(export("csv")) download { "CSV" }
-                a.btn href=(export("json")) download { "JSON" }
+                a.btn href=(format!("/ledger.csv?{exported}")) download { "CSV" }
+                a.btn href=(format!("/api/v1/usage?{exported}")) download="vigie-usage.json" { "JSON" }
             }
         }
         (days(show))
@@ -204,7 +210,7 @@ pub fn page(ledger: &Ledger) -> Page {
 fn days(show: &Show) -> Markup {
     html! {
         form.head.filters method="get" action="/ledger" data-go {
-            input type="hidden" name="by" value=(show.by.name());
+            input type="hidden" name="by" value=(show.by.as_str());
             div.chips {
                 label.field for="since" { "From" input.input id="since" type="date" name="since" value=(show.since) required; }
                 label.field for="until" { "To" input.input id="until" type="date" name="until" value=(show.until) required; }
@@ -252,19 +258,20 @@ fn grouped(ledger: &Ledger) -> Markup {
     let show = ledger.show;
     html! {
         section.band id="grouped" aria-labelledby="by" {
-            h2 id="by" { "By " (show.by.label().to_lowercase()) }
+            h2 id="by" { "By " (label(show.by).to_lowercase()) }
             nav.chips.head aria-label="By" {
-                @for by in By::ALL {
-                    a.chip href=(format!("/ledger?{}", show.query(show.span, by))) aria-current=[(by == show.by).then_some("true")] { (by.label()) }
+                @for by in GROUPINGS {
+                    a.chip href=(format!("/ledger?{}", show.query(show.span, by))) aria-current=[(by == show.by).then_some("true")] { (label(by)) }
                 }
             }
+            @if !ledger.work.is_empty() { (chart::compared(ledger.work)) }
             @if ledger.rows.is_empty() { div.panel.empty { p.dim { "Nothing to list." } } } @else { (table(ledger)) }
         }
     }
 }
 
 fn table(ledger: &Ledger) -> Markup {
-    let by = ledger.show.by.label();
+    let by = label(ledger.show.by);
     html! {
         div.panel {
             table.fold role="table" aria-label=(format!("By {}", by.to_lowercase())) {
@@ -319,6 +326,7 @@ mod tests {
             show: &show(by),
             days,
             rows,
+            work: &[],
             today: Amount::default(),
             limit: Some(20_000_000),
         };
