@@ -18,6 +18,7 @@ pub mod mail;
 pub mod menu;
 pub mod nearest;
 pub mod prompt;
+pub mod ringing;
 pub mod risk;
 pub mod route;
 pub mod run;

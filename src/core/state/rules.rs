@@ -10,6 +10,7 @@ use crate::{
     bridge::{Limits, Room},
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    ringing::Ringing,
     route::StoryPattern,
 };
 
@@ -36,6 +37,7 @@ pub struct Rules {
     pub lord: Option<Lord>,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
+    pub ringing: Ringing,
 }
 
 /// How much of this machine runs of workflows may take up.

@@ -117,6 +117,7 @@ fn answered(world: &World, decision: Decision, by: Option<&str>) -> Gate {
         yes: vec![],
         words_of: None,
         cards: vec![],
+        rung: crate::ringing::Rung::default(),
         rang: vec![],
     }
 }
