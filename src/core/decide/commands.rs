@@ -14,6 +14,7 @@ use crate::{
     command::{Refusal, Start},
     id::SessionId,
     nearest::nearest,
+    ringing::Muted,
     state::{FocusRow, HeardOutcome, Role, Row},
     text::{Rich, Style},
 };
@@ -40,6 +41,15 @@ impl Work<'_> {
             Name::Sessions | Name::Status => Ok(Rich::plain(self.board())),
             Name::Waiting => Ok(Rich::plain(self.waiting_list())),
             Name::New => self.slash_new(message, arguments).map(Rich::plain),
+            Name::Digest => Ok(self.digest_for(&message.human)),
+            Name::Mute => {
+                let here = only_session(scope);
+                self.mute_as_written(&message.human, arguments, here).map(Rich::plain)
+            }
+            Name::Unmute => {
+                let here = only_session(scope);
+                self.unmute(&message.human, arguments, here).map(Rich::plain)
+            }
             Name::Focus if arguments.eq_ignore_ascii_case("off") => {
                 let (place, human) = (message.place.clone(), message.human.clone());
                 self.put(Row::Focus(FocusRow { place, human, session: None }));
@@ -85,6 +95,9 @@ impl Work<'_> {
             | Name::Screen
             | Name::Diff
             | Name::Transcript
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
             | Name::File => self.slash_runs(message),
         }
     }
@@ -181,6 +194,9 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
             | Name::Retry => {}
         }
         let receipt = message.receipt(vec![]);
@@ -202,6 +218,9 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
             | Name::Retry
             | Name::Screen => {}
         }
@@ -390,6 +409,14 @@ impl Work<'_> {
             format!("◆ {name} {}, {age}: {}", gate.shown.title, gate.code)
         };
         open.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What a command about muting means where no name is given.
+fn only_session(scope: &[SessionId]) -> Option<Muted> {
+    match scope {
+        [session] => Some(Muted::Session { session: *session }),
+        [] | [_, ..] => None,
     }
 }
 

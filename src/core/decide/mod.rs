@@ -8,6 +8,7 @@ mod asking;
 mod boot;
 mod bounds;
 mod budget;
+mod called;
 mod callers;
 mod card;
 mod commands;
@@ -15,9 +16,12 @@ mod digest;
 mod gates;
 mod given;
 mod heard;
+mod hush;
 mod looks;
 mod lord;
 mod mail;
+mod morning;
+mod mutes;
 mod noted;
 mod orders;
 mod outbox;
@@ -285,6 +289,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.offer_mail();
     work.hand_prompts();
     work.settle_read_answers();
+    work.end_mutes();
+    work.say_digests();
+    work.ring_what_was_held();
+    work.remind();
     work.keep_shut_chats_short();
     work.send_due();
     work.out
@@ -298,6 +306,9 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
+        .chain(called::next_call(state))
+        .chain(morning::next_digest(state))
+        .chain(mutes::next_end(state))
         .chain(state.runs.next_deadline())
         .min()
 }

@@ -16,6 +16,7 @@ use crate::{
     },
     mail::Mail,
     prompt::Prompt,
+    ringing::{DigestRow, Happened, MuteRow},
     run::{FrozenRow, RunLogRow, RunRow, SlotRow},
     session::Session,
 };
@@ -52,6 +53,9 @@ pub enum Row {
     Frozen(FrozenRow),
     RunLog(RunLogRow),
     Slot(SlotRow),
+    Happened(Happened),
+    Digest(DigestRow),
+    Mute(MuteRow),
     Journal(JournalEntry),
 }
 

@@ -11,6 +11,7 @@ use crate::{
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
     policy::Policy,
+    ringing::Ringing,
     route::StoryPattern,
 };
 
@@ -39,6 +40,7 @@ pub struct Rules {
     pub policies: Vec<Policy>,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
+    pub ringing: Ringing,
 }
 
 /// How much of this machine runs of workflows may take up.

@@ -10,6 +10,7 @@ mod mail;
 mod outbox;
 mod people;
 mod readers;
+mod quiet;
 mod ring;
 mod routing;
 mod ruled;

@@ -38,6 +38,7 @@ use crate::{
     },
     ids::Ids,
     mail::Mail,
+    ringing::Ringing,
     route::StoryPattern,
     run::StepOrder,
     session::Session,
@@ -161,6 +162,13 @@ fn rules() -> Rules {
         workflows: WorkflowRules::default(),
         lord: None,
         policies: Vec::new(),
+        ringing: Ringing {
+            remind: None,
+            bundle: TimeDelta::zero(),
+            desk_delay: TimeDelta::zero(),
+            stuck_after: None,
+            ..Ringing::default()
+        },
     }
 }
 
@@ -405,6 +413,9 @@ impl World {
             Row::Frozen(f) => format!("frozen {}", f.run),
             Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
             Row::Slot(s) => format!("slot {}", s.workflow),
+            Row::Happened(h) => format!("happened {:020}", h.number),
+            Row::Digest(d) => format!("digest {}", d.human),
+            Row::Mute(m) => format!("mute {} {:?}", m.human, m.what),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 self.journal_of.push((entry.kind.clone(), entry.session));
@@ -512,6 +523,9 @@ impl World {
                 | Row::Identity(_)
                 | Row::LastHeard(_)
                 | Row::Slot(_)
+                | Row::Happened(_)
+                | Row::Digest(_)
+                | Row::Mute(_)
                 | Row::Journal(_) => {}
                 Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) => continue,
             }
