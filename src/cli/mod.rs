@@ -30,6 +30,7 @@ mod status;
 mod steer;
 mod token;
 mod up;
+mod usage;
 mod waiting;
 mod watch;
 mod workflow;
@@ -142,6 +143,7 @@ fn run(args: Args, out: Out) -> Result<(), Failure> {
         Command::Init(init) => init.config().cloned(),
         Command::Workflow(workflow) => workflow.config.clone(),
         Command::Policy(policy) => policy.config.clone(),
+        Command::Usage(usage) => usage.config.clone(),
         _ => None,
     };
     let around = Surroundings::of_this_process(home, config).map_err(Failure::usage)?;
@@ -180,6 +182,8 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,
         Command::Mail(args) => mail::run(args, desk).await,
+        Command::Usage(args) => usage::run(args, desk).await,
+        Command::Budget(args) => usage::budget(args, desk).await,
         Command::Waiting => waiting::run(desk).await,
         Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
         Command::Attach { name } => see::run(&name, desk).await,

@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 16] = [
+const TABLES: &[&str] = &[
     "web",
     "human",
     "project",
@@ -44,6 +44,7 @@ const TABLES: [&str; 16] = [
     "workflows",
     "secret",
     "policy",
+    "budget",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -129,6 +130,10 @@ impl Check<'_> {
                     config.bounds =
                         self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
                 }
+                "budget" => {
+                    config.budget =
+                        self.one(value, "[budget]", Self::budget).unwrap_or(config.budget);
+                }
                 "secret" => {
                     let rows = self.rows(value, "[[secret]]");
                     config.secrets = self.secrets(rows);
@@ -140,7 +145,7 @@ impl Check<'_> {
                 "policy" => policies = self.rows(value, "[[policy]]"),
                 "workflows" => workflows = self.row(value, "[workflows]"),
                 other => {
-                    let hint = nearest(other, &TABLES, "Tables");
+                    let hint = nearest(other, TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
@@ -536,6 +541,7 @@ mod tests {
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
             ("policy", keys::of::<PolicyRow>()),
+            ("budget", keys::of::<BudgetRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

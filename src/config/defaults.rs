@@ -10,8 +10,8 @@ use std::{
 use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
-    Access, Agent, Bounds, Config, Gates, Human, Language, Layout, LongAnswers, Matrix, OnOff,
-    Phone, Project, Reactions, Recording, Role, Routing, Strangers, Surroundings, Telegram, Unsafe,
+    Access, Agent, Bounds, Budgets, Config, Gates, Human, Language, Layout, LongAnswers, Matrix, OnOff,
+    Phone, PriceList, Project, Reactions, Recording, Role, Routing, Strangers, Surroundings, Telegram, Unsafe,
     Web, WorkflowRules, Workflows, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
@@ -43,6 +43,8 @@ pub(super) fn config(around: &Surroundings) -> Config {
         matrix: matrix(),
         access: Access { strangers: Strangers::Answered },
         bounds: Bounds::default(),
+        budget: Budgets::default(),
+        prices: PriceList::shipped(),
         lord: None,
         workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
         policies: Vec::new(),

@@ -2,6 +2,7 @@
 
 mod access;
 mod bounds;
+mod budget;
 mod check;
 mod defaults;
 mod keys;
@@ -9,6 +10,7 @@ mod lord;
 mod matrix;
 mod paths;
 mod policies;
+mod prices;
 mod problem;
 mod rows;
 mod secrets;
@@ -17,8 +19,10 @@ mod workflows;
 
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
+pub use prices::{FILE as PRICES_FILE, PriceList};
 pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
+    account::Budgets,
     caller::Bounds,
     state::{Lord, Role, Strangers, WorkflowRules},
 };
@@ -55,6 +59,10 @@ pub struct Config {
     pub access: Access,
     /// How far agents may go on their own account.
     pub bounds: Bounds,
+    /// What may be spent.
+    pub budget: Budgets,
+    /// What models cost: those that ship with Vigie, and over them those of the person's file.
+    pub prices: PriceList,
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
     pub workflows: Workflows,
@@ -316,6 +324,12 @@ impl Config {
     /// Reads `around.config`. A file that is not there gives the defaults, unless somebody named
     /// it (`named`).
     pub fn load(around: &Surroundings, named: Named) -> Result<Self, ConfigError> {
+        let mut config = Self::load_file(around, named)?;
+        config.prices = PriceList::load(&around.config)?;
+        Ok(config)
+    }
+
+    fn load_file(around: &Surroundings, named: Named) -> Result<Self, ConfigError> {
         let file = &around.config;
         match fs::read_to_string(file) {
             Ok(text) => {

@@ -125,6 +125,18 @@ pub(super) struct BoundsRow {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct BudgetRow {
+    pub session_usd: Option<Spanned<f64>>,
+    pub story_usd: Option<Spanned<f64>>,
+    pub tree_usd: Option<Spanned<f64>>,
+    pub day_usd: Option<Spanned<f64>>,
+    pub turn_usd: Option<Spanned<f64>>,
+    pub warn_percent: Option<Spanned<i64>>,
+    pub timezone: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct SecretRow {
     pub name: Text,
     pub env: Text,

@@ -10,6 +10,7 @@ use vigie_core::{
 };
 
 use super::{Job, StoreError, audit, mail, read, runs};
+use super::{Job, StoreError, ledger, mail, read, runs};
 
 /// Batches of one commit. More would only make the first of them wait longer.
 const GROUP: usize = 128;
@@ -157,6 +158,8 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Run(run) => runs::put(db, run)?,
         Row::Frozen(frozen) => runs::put_frozen(db, frozen)?,
         Row::RunLog(line) => runs::put_line(db, line)?,
+        Row::Account(account) => ledger::put_account(db, account)?,
+        Row::Ledger(entry) => ledger::put(db, entry)?,
         Row::Slot(slot) => put_by_id(db, "slot", "workflow", &slot.workflow, slot)?,
         Row::Happened(happened) => ringing::put_happened(db, happened)?,
         Row::Digest(digest) => put_by_id(db, "digest", "human", &digest.human, digest)?,

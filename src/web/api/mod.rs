@@ -7,6 +7,7 @@ mod people;
 pub(super) mod runs;
 mod sessions;
 mod tokens;
+mod usage;
 mod waiting;
 pub(super) mod workflows;
 
@@ -49,6 +50,10 @@ pub(super) fn router() -> Router<App> {
         .route("/waiting/{code}/answer", post(waiting::answer))
         .route("/waiting/tap", post(waiting::tap))
         .route("/mail", get(mail::list))
+        .route("/usage", get(usage::show))
+        .route("/usage/delegations", get(usage::delegations))
+        .route("/usage/prices", get(usage::prices))
+        .route("/budget", get(usage::budgets).post(usage::set_budget))
         .route("/events", get(super::follow::events))
         .route("/links", post(desk::link))
         .route("/logins", get(desk::logins))
