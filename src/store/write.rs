@@ -9,8 +9,7 @@ use vigie_core::{
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
 };
 
-use super::{Job, StoreError, audit, mail, read, runs};
-use super::{Job, StoreError, ledger, mail, read, runs};
+use super::{Job, StoreError, audit, ledger, mail, read, ringing, runs};
 
 /// Batches of one commit. More would only make the first of them wait longer.
 const GROUP: usize = 128;
