@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RingingRow, RoutingRow,
+        TelegramRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 16] = [
     "web",
     "human",
     "project",
@@ -43,6 +43,7 @@ const TABLES: [&str; 15] = [
     "lord",
     "workflows",
     "secret",
+    "ringing",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -83,6 +84,7 @@ impl Check<'_> {
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
         let mut lord: Option<Row<LordRow>> = None;
         let mut workflows: Option<WorkflowsRow> = None;
+        let mut ringing: Option<RingingRow> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -136,6 +138,7 @@ impl Check<'_> {
                     lord = self.row(value, "[lord]").map(|row| (span, row));
                 }
                 "workflows" => workflows = self.row(value, "[workflows]"),
+                "ringing" => ringing = self.row(value, "[ringing]"),
                 other => {
                     let hint = nearest(other, &TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
@@ -147,6 +150,9 @@ impl Check<'_> {
         config.lord = lord.and_then(|(span, row)| self.lord(span, row, &mut config));
         if let Some(row) = workflows {
             config.workflows = self.workflows(row, &config);
+        }
+        if let Some(row) = ringing {
+            config.ringing = self.ringing(row, &config);
         }
         config
     }
@@ -509,7 +515,7 @@ mod tests {
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 15] = [
+        let tables: [(&str, &[&str]); 16] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -525,6 +531,7 @@ mod tests {
             ("lord", keys::of::<LordRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
+            ("ringing", keys::of::<RingingRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();

@@ -11,7 +11,7 @@ use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
     Access, Agent, Bounds, Config, Gates, Human, Language, Layout, LongAnswers, Matrix, OnOff,
-    Phone, Project, Reactions, Recording, Role, Routing, Strangers, Surroundings, Telegram, Unsafe,
+    Phone, Project, Reactions, Recording, Ringing, Role, Routing, Strangers, Surroundings, Telegram, Unsafe,
     Web, WorkflowRules, Workflows, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
@@ -45,6 +45,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         bounds: Bounds::default(),
         lord: None,
         workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
+        ringing: Ringing::default(),
         secrets: Vec::new(),
         warnings: Vec::new(),
     }
@@ -62,6 +63,7 @@ fn owner(around: &Surroundings) -> Human {
         phone: OnOff::On,
         telegram: None,
         matrix: None,
+        hours: None,
     }
 }
 

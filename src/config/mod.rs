@@ -9,6 +9,7 @@ mod lord;
 mod matrix;
 mod paths;
 mod problem;
+mod ringing;
 mod rows;
 mod secrets;
 mod values;
@@ -19,6 +20,7 @@ pub use paths::{NoHome, Surroundings};
 pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
     caller::Bounds,
+    ringing::{Hours, Ringing},
     state::{Lord, Role, Strangers, WorkflowRules},
 };
 
@@ -54,6 +56,8 @@ pub struct Config {
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
     pub workflows: Workflows,
+    /// What rings, as far as it is not each person's own.
+    pub ringing: Ringing,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
     /// What is allowed and still worth a word at the start, each a sentence.
@@ -94,6 +98,8 @@ pub struct Human {
     pub telegram: Option<u64>,
     /// Their full user id on Matrix, the server's name in lower case.
     pub matrix: Option<String>,
+    /// When nothing wakes them, and when they read what happened.
+    pub hours: Option<Hours>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

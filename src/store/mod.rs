@@ -4,6 +4,7 @@
 mod error;
 mod mail;
 mod read;
+mod ringing;
 mod runs;
 mod schema;
 mod write;

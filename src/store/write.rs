@@ -9,7 +9,7 @@ use vigie_core::{
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
 };
 
-use super::{Job, StoreError, mail, read, runs};
+use super::{Job, StoreError, mail, read, ringing, runs};
 
 /// Batches of one commit. More would only make the first of them wait longer.
 const GROUP: usize = 128;

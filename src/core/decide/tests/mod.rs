@@ -3,6 +3,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
 mod budget;
+mod day;
 mod gates;
 mod late;
 mod lord;
@@ -17,6 +18,7 @@ mod runs;
 mod services;
 mod sessions;
 mod spawn;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;
