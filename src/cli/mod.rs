@@ -22,6 +22,7 @@ mod out;
 mod pair;
 mod plain;
 mod policy;
+mod ringing;
 mod screen;
 mod see;
 mod send;
@@ -185,6 +186,10 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Usage(args) => usage::run(args, desk).await,
         Command::Budget(args) => usage::budget(args, desk).await,
         Command::Waiting => waiting::run(desk).await,
+        Command::Digest => ringing::digest(desk).await,
+        Command::Mute { name: None, .. } => ringing::mutes(desk).await,
+        Command::Mute { name: Some(name), time } => ringing::mute(name, time, desk).await,
+        Command::Unmute { name } => ringing::unmute(&name, desk).await,
         Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
         Command::Attach { name } => see::run(&name, desk).await,
         Command::Screen { name } => screen::run(&name, desk).await,

@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RoutingRow,
-        TelegramRow, Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RingingRow,
+        RoutingRow, TelegramRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -45,6 +45,7 @@ const TABLES: &[&str] = &[
     "secret",
     "policy",
     "budget",
+    "ringing",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -86,6 +87,7 @@ impl Check<'_> {
         let mut lord: Option<Row<LordRow>> = None;
         let mut workflows: Option<WorkflowsRow> = None;
         let mut policies: Vec<Row<PolicyRow>> = Vec::new();
+        let mut ringing: Option<RingingRow> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -144,6 +146,7 @@ impl Check<'_> {
                 }
                 "policy" => policies = self.rows(value, "[[policy]]"),
                 "workflows" => workflows = self.row(value, "[workflows]"),
+                "ringing" => ringing = self.row(value, "[ringing]"),
                 other => {
                     let hint = nearest(other, TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
@@ -157,6 +160,9 @@ impl Check<'_> {
             config.workflows = self.workflows(row, &config);
         }
         self.policies(policies, &mut config);
+        if let Some(row) = ringing {
+            config.ringing = self.ringing(row, &config);
+        }
         config
     }
 
@@ -518,13 +524,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, HumanRow, MatrixRow, SecretRow},
+        super::rows::{AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 16] = [
+        let tables: &[(&str, &[&str])] = &[
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -542,8 +548,9 @@ mod tests {
             ("secret", keys::of::<SecretRow>()),
             ("policy", keys::of::<PolicyRow>()),
             ("budget", keys::of::<BudgetRow>()),
+            ("ringing", keys::of::<RingingRow>()),
         ];
-        assert_eq!(tables.map(|(table, _)| table), TABLES);
+        assert!(tables.iter().map(|(table, _)| table).eq(TABLES));
         let all = tables.iter();
         all.flat_map(|(table, keys)| keys.iter().map(move |key| format!("{table}.{key}"))).collect()
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    agent::{ExitStatus, Order},
+    agent::{ExitStatus, Order, Running},
     bridge::SessionLook,
     caller::{Isolated, Principal, TokenHash},
     id::{AgentName, HumanId, ProjectName, RunId, SessionId, SessionName, TurnId},
@@ -41,6 +41,12 @@ pub struct Session {
     /// When that came.
     #[serde(default)]
     pub heard: Option<Timestamp>,
+    /// That nothing goes on below its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Silent>,
+    /// When people were told that it is stuck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<Timestamp>,
     pub turn: Option<Turn>,
     /// The agent's last words, shortened, for lists.
     pub last_words: Option<String>,
@@ -68,6 +74,13 @@ pub struct Session {
     /// next turn is that step's as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Box<TurnOfStep>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silent {
+    pub since: Timestamp,
+    /// The newest program below it, which may be as old as the session.
+    pub running: Option<Running>,
 }
 
 /// A run of a workflow, as those it started know it.

@@ -45,6 +45,7 @@ mod spawn;
 mod start;
 mod stopping;
 mod strangers;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;
@@ -336,6 +337,7 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.offer_mail();
     work.hand_prompts();
     work.settle_read_answers();
+    work.notice_stuck();
     work.end_mutes();
     work.say_digests();
     work.ring_what_was_held();
@@ -356,6 +358,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(called::next_call(state))
         .chain(morning::next_digest(state))
         .chain(mutes::next_end(state))
+        .chain(stuck::next_look(state))
         .chain(state.runs.next_deadline())
         .min()
 }

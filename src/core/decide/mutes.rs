@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::{Work, ring::Spot, show};
+use super::{Work, ring::Spot};
 use crate::{
     Timestamp,
     bridge::Level,
@@ -35,14 +35,14 @@ impl Work<'_> {
             [] => return Ok(self.mutes_of(human)),
             [one] => match (span(one), here) {
                 (Some(time), Some(here)) => (here, time),
-                (Some(_), None) => return Err(bad("Which session? Write /mute NAME 2h.")),
+                (Some(_), None) => return Err(bad("Which session? Name it before the time: PD-285 2h.")),
                 (None, _) => (self.muted_named(one)?, USUAL),
             },
             [name, time] => {
-                let why = "Write for how long as 30m, 2h or 1d, at most 7d: /mute NAME 2h.";
+                let why = "Write for how long as 30m, 2h or 1d, at most 7d.";
                 (self.muted_named(name)?, span(time).ok_or_else(|| bad(why))?)
             }
-            [..] => return Err(bad("Write /mute NAME 2h.")),
+            [..] => return Err(bad("Write a session and for how long: PD-285 2h.")),
         };
         Ok(self.mute(human, what, time))
     }
@@ -67,7 +67,7 @@ impl Work<'_> {
     ) -> Result<String, Refusal> {
         let what = match (name.trim(), here) {
             ("", Some(here)) => here,
-            ("", None) => return Err(bad("Which session? Write /unmute NAME, or /unmute all.")),
+            ("", None) => return Err(bad("Which session? Write its name, or all.")),
             (name, _) => self.muted_named(name)?,
         };
         if !self.state.mutes.contains_key(&(human.clone(), what)) {
@@ -155,5 +155,5 @@ impl Work<'_> {
 }
 
 fn bad(words: &str) -> Refusal {
-    Refusal::AlreadyDecided(show::ticked(words).text)
+    Refusal::BadName(words.into())
 }

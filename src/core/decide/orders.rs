@@ -183,6 +183,7 @@ impl Work<'_> {
             s.token = None;
             s.life = Life::Starting { since };
             s.turn = None;
+            (s.silent, s.stuck) = (None, None);
             s.ending = None;
             s.interrupting = None;
             s.spent.new_run();

@@ -14,7 +14,7 @@ use crate::{
     id::{HumanId, PromptId, SessionId, TurnId},
     prompt::{Prompt, PromptState},
     ringing::Kind,
-    session::{Begun, Ended, EndedBy, Life, Session, Turn, exit_words},
+    session::{Begun, Ended, EndedBy, Life, Session, Silent, Turn, exit_words},
     state::{AnswerRow, Row, State},
     text::{self, Rich, Style},
 };
@@ -56,8 +56,11 @@ impl Work<'_> {
             return;
         }
         session.last_seq = report.seq;
-        session.heard = Some(self.now);
+        if !matches!(report.what, AgentEvent::Silent { .. }) {
+            session.heard = Some(self.now);
+        }
         self.put(Row::Session(session));
+        self.sign_of_life(id, &report.what);
         self.apply(id, run, report.what);
         self.effect(Effect::Acknowledge { session: id, run, seq: report.seq });
     }
@@ -109,6 +112,10 @@ impl Work<'_> {
                 let name = self.session_name(id);
                 self.tell(id, Level::Ring, &format!("{name}: {what}"), vec![]);
             }
+            AgentEvent::Silent { since, running } => {
+                self.change(id, |s| s.silent = Some(Silent { since, running }));
+            }
+            AgentEvent::Stirs => self.change(id, |s| s.silent = None),
             AgentEvent::Exited { how, last } => self.exited(id, how, &last),
         }
     }

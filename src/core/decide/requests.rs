@@ -78,7 +78,8 @@ impl Work<'_> {
             Command::RetryRun { name, from } => self.retry_for(&by, &name, from.as_deref()),
             Command::ShowRun { name } => self.show_run(&name),
             Command::Mute { words } => {
-                self.mute_as_written(&by, &words, None).map(|words| Reply::Done { words })
+                let words = self.mute_as_written(&by, &words, None)?;
+                Ok(Reply::Done { words: words.replace(" /", " vigie ") })
             }
             Command::Unmute { name } => {
                 self.unmute(&by, &name, None).map(|words| Reply::Done { words })

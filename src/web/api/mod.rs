@@ -4,6 +4,7 @@ mod desk;
 mod mail;
 mod matrix;
 mod people;
+mod ringing;
 pub(super) mod runs;
 mod sessions;
 mod tokens;
@@ -49,6 +50,9 @@ pub(super) fn router() -> Router<App> {
         .route("/waiting", get(waiting::list))
         .route("/waiting/{code}/answer", post(waiting::answer))
         .route("/waiting/tap", post(waiting::tap))
+        .route("/mutes", get(ringing::mutes).post(ringing::mute))
+        .route("/mutes/{name}", axum::routing::delete(ringing::unmute))
+        .route("/digest", get(ringing::digest))
         .route("/mail", get(mail::list))
         .route("/usage", get(usage::show))
         .route("/usage/delegations", get(usage::delegations))

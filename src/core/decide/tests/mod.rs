@@ -4,6 +4,7 @@
 
 mod accounts;
 mod budget;
+mod day;
 mod gates;
 mod ledger;
 mod late;
@@ -20,6 +21,7 @@ mod runs;
 mod services;
 mod sessions;
 mod spawn;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;

@@ -58,6 +58,8 @@ pub(super) struct World {
     sent: BTreeMap<DeliveryId, MessageId>,
     /// What the phone shows, in order; edits and marks are applied to it.
     pub shown: Vec<Shown>,
+    /// Every message as loud as it came, and where.
+    pub came: Vec<(Timestamp, ChatId, Level)>,
     pub marks: HashMap<MessageId, Mark>,
     pub orders: Vec<(SessionId, Order)>,
     pub launched: Vec<SessionId>,
@@ -263,6 +265,7 @@ impl World {
             rows: BTreeMap::new(),
             sent: BTreeMap::new(),
             shown: Vec::new(),
+            came: Vec::new(),
             marks: HashMap::new(),
             orders: Vec::new(),
             launched: Vec::new(),
@@ -479,6 +482,7 @@ impl World {
                 self.next_message += 1;
                 self.sent.insert(delivery, message.clone());
                 let (at, shown) = (self.now, message.clone());
+                self.came.push((at, place.chat.clone(), post.level));
                 self.shown.push(Shown { place, message: shown, post, at, reply_to });
                 said(message)
             }
