@@ -119,6 +119,21 @@ pub enum Command {
         #[command(subcommand)]
         what: Option<Undelivered>,
     },
+    /// Say what happened since the last digest, and what waits
+    Digest,
+    /// Keep a session from ringing for you; alone: say what is muted
+    Mute {
+        /// The session, or all
+        name: Option<String>,
+        /// For how long: 30m, 2h, 1d
+        #[arg(value_name = "TIME", default_value = "2h")]
+        time: String,
+    },
+    /// Let a session ring again
+    Unmute {
+        /// The session, or all
+        name: String,
+    },
     /// Answer what waits
     Answer {
         /// The four letters on the card

@@ -22,6 +22,7 @@ mod out;
 mod pair;
 mod plain;
 mod policy;
+mod ringing;
 mod screen;
 mod see;
 mod send;
@@ -190,6 +191,10 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Undelivered { what: Some(Undelivered::Retry { id }) } => {
             undelivered::retry(&id, desk).await
         }
+        Command::Digest => ringing::digest(desk).await,
+        Command::Mute { name: None, .. } => ringing::mutes(desk).await,
+        Command::Mute { name: Some(name), time } => ringing::mute(name, time, desk).await,
+        Command::Unmute { name } => ringing::unmute(&name, desk).await,
         Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
         Command::Attach { name } => see::run(&name, desk).await,
         Command::Screen { name } => screen::run(&name, desk).await,

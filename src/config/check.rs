@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RoutingRow,
-        TelegramRow, TelemetryRow, Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RingingRow,
+        RoutingRow, TelegramRow, TelemetryRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 18] = [
+const TABLES: &[&str] = &[
     "web",
     "human",
     "project",
@@ -44,8 +44,9 @@ const TABLES: [&str; 18] = [
     "workflows",
     "secret",
     "policy",
-    "telemetry",
     "budget",
+    "ringing",
+    "telemetry",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -87,6 +88,7 @@ impl Check<'_> {
         let mut lord: Option<Row<LordRow>> = None;
         let mut workflows: Option<WorkflowsRow> = None;
         let mut policies: Vec<Row<PolicyRow>> = Vec::new();
+        let mut ringing: Option<RingingRow> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -149,8 +151,9 @@ impl Check<'_> {
                     config.telemetry =
                         self.one(value, "[telemetry]", Self::telemetry).unwrap_or_default();
                 }
+                "ringing" => ringing = self.row(value, "[ringing]"),
                 other => {
-                    let hint = nearest(other, &TABLES, "Tables");
+                    let hint = nearest(other, TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
@@ -162,6 +165,9 @@ impl Check<'_> {
             config.workflows = self.workflows(row, &config);
         }
         self.policies(policies, &mut config);
+        if let Some(row) = ringing {
+            config.ringing = self.ringing(row, &config);
+        }
         config
     }
 
@@ -529,7 +535,7 @@ mod tests {
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 18] = [
+        let tables: &[(&str, &[&str])] = &[
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -546,10 +552,11 @@ mod tests {
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
             ("policy", keys::of::<PolicyRow>()),
-            ("telemetry", keys::of::<TelemetryRow>()),
             ("budget", keys::of::<BudgetRow>()),
+            ("ringing", keys::of::<RingingRow>()),
+            ("telemetry", keys::of::<TelemetryRow>()),
         ];
-        assert_eq!(tables.map(|(table, _)| table), TABLES);
+        assert!(tables.iter().map(|(table, _)| table).eq(TABLES));
         let all = tables.iter();
         all.flat_map(|(table, keys)| keys.iter().map(move |key| format!("{table}.{key}"))).collect()
     }

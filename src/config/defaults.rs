@@ -11,8 +11,8 @@ use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
     Access, Agent, Bounds, Budgets, Config, Gates, Human, Language, Layout, LongAnswers, Matrix,
-    OnOff, Phone, PriceList, Project, Reactions, Recording, Role, Routing, Strangers, Surroundings,
-    Telegram, Telemetry, Unsafe, Web, WorkflowRules, Workflows, WorktreeMode,
+    OnOff, Phone, PriceList, Project, Reactions, Recording, Ringing, Role, Routing, Strangers,
+    Surroundings, Telegram, Telemetry, Unsafe, Web, WorkflowRules, Workflows, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -48,6 +48,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         lord: None,
         workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
         policies: Vec::new(),
+        ringing: Ringing::default(),
         telemetry: Telemetry::default(),
         secrets: Vec::new(),
         warnings: Vec::new(),
@@ -66,6 +67,7 @@ fn owner(around: &Surroundings) -> Human {
         phone: OnOff::On,
         telegram: None,
         matrix: None,
+        hours: None,
     }
 }
 

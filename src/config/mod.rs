@@ -12,6 +12,7 @@ mod paths;
 mod policies;
 mod prices;
 mod problem;
+mod ringing;
 mod rows;
 mod secrets;
 mod telemetry;
@@ -25,6 +26,7 @@ pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
     account::Budgets,
     caller::Bounds,
+    ringing::{Hours, Ringing},
     state::{Lord, Role, Strangers, WorkflowRules},
 };
 
@@ -69,6 +71,8 @@ pub struct Config {
     pub workflows: Workflows,
     /// What is decided before anybody is asked, in the order of the file.
     pub policies: Vec<Policy>,
+    /// What rings, as far as it is not each person's own.
+    pub ringing: Ringing,
     pub telemetry: Telemetry,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
@@ -110,6 +114,8 @@ pub struct Human {
     pub telegram: Option<u64>,
     /// Their full user id on Matrix, the server's name in lower case.
     pub matrix: Option<String>,
+    /// When nothing wakes them, and when they read what happened.
+    pub hours: Option<Hours>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

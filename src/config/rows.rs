@@ -26,6 +26,32 @@ pub(super) struct HumanRow {
     pub phone: Option<bool>,
     pub telegram: Option<Spanned<i64>>,
     pub matrix: Text,
+    pub timezone: Text,
+    pub quiet: Option<Vec<Spanned<String>>>,
+    pub digest: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RingingRow {
+    pub permission: Text,
+    pub question: Text,
+    pub plan: Text,
+    pub approval: Text,
+    pub failure: Text,
+    pub stuck: Text,
+    pub limit: Text,
+    pub done: Text,
+    pub words: Text,
+    pub notice: Text,
+    pub trouble: Text,
+    pub urgent: Option<Vec<Spanned<String>>>,
+    pub remind: Text,
+    pub reminders: Option<Spanned<i64>>,
+    pub order: Option<Vec<Spanned<String>>>,
+    pub bundle: Text,
+    pub desk_delay: Text,
+    pub stuck_after: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -146,8 +146,20 @@ pub enum AgentEvent {
     Usage { entries: Vec<Used> },
     /// Something Vigie relies on does not hold; the session goes on, less is promised.
     Degraded { what: String },
+    /// Nothing has gone on below the program since then; told once. The program itself may wait for its
+    /// service, or for the one command that runs.
+    Silent { since: Timestamp, running: Option<Running> },
+    /// Something goes on again.
+    Stirs,
     /// The program is gone. `last` holds its last lines on the screen.
     Exited { how: ExitStatus, last: Vec<String> },
+}
+
+/// The newest program that an agent started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    pub name: String,
+    pub since: Timestamp,
 }
 
 /// What an agent does, as far as its own signals tell.

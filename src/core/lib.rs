@@ -21,6 +21,7 @@ pub mod menu;
 pub mod nearest;
 pub mod policy;
 pub mod prompt;
+pub mod ringing;
 pub mod risk;
 pub mod route;
 pub mod run;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    agent::{ExitStatus, Order},
+    agent::{ExitStatus, Order, Running},
     bridge::SessionLook,
     caller::{Isolated, Principal, TokenHash},
     id::{AgentName, HumanId, ProjectName, RunId, SessionId, SessionName, TurnId},
@@ -41,6 +41,12 @@ pub struct Session {
     /// When that came.
     #[serde(default)]
     pub heard: Option<Timestamp>,
+    /// That nothing goes on below its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Silent>,
+    /// When people were told that it is stuck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<Timestamp>,
     pub turn: Option<Turn>,
     /// The agent's last words, shortened, for lists.
     pub last_words: Option<String>,
@@ -68,6 +74,13 @@ pub struct Session {
     /// next turn is that step's as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Box<TurnOfStep>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silent {
+    pub since: Timestamp,
+    /// The newest program below it, which may be as old as the session.
+    pub running: Option<Running>,
 }
 
 /// A run of a workflow, as those it started know it.
@@ -308,6 +321,8 @@ pub struct Turn {
     /// Whose words it answers; `None`: nobody's, or those of other agents.
     #[serde(default)]
     pub by: Option<HumanId>,
+    #[serde(default)]
+    pub begun: Begun,
     pub since: Timestamp,
     pub lines: Vec<String>,
     /// The progress messages, one a chat.
@@ -317,6 +332,16 @@ pub struct Turn {
     /// The step of a run it is for, and what the session had spent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_step: Option<Box<TurnOfStep>>,
+}
+
+/// Where the words came from that began a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Begun {
+    /// Somebody typed them into the session's own terminal, and may still sit there.
+    Desk,
+    #[default]
+    Elsewhere,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ mod error;
 mod ledger;
 mod mail;
 mod read;
+mod ringing;
 mod runs;
 mod schema;
 mod write;

@@ -450,6 +450,15 @@ pub struct Done {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+pub struct MuteSession {
+    /// Its name, or `all`.
+    pub session: String,
+    /// `30m`, `2h`, `1d`.
+    pub time: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AnswerGate {
     pub choice: String,
 }

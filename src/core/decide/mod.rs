@@ -9,6 +9,7 @@ mod asking;
 mod boot;
 mod bounds;
 mod budget;
+mod called;
 mod callers;
 mod card;
 mod commands;
@@ -17,10 +18,13 @@ mod digest;
 mod gates;
 mod given;
 mod heard;
+mod hush;
 mod ledger;
 mod looks;
 mod lord;
 mod mail;
+mod morning;
+mod mutes;
 mod noted;
 mod orders;
 mod outbox;
@@ -42,6 +46,7 @@ mod spawn;
 mod start;
 mod stopping;
 mod strangers;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;
@@ -333,6 +338,11 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.offer_mail();
     work.hand_prompts();
     work.settle_read_answers();
+    work.notice_stuck();
+    work.end_mutes();
+    work.say_digests();
+    work.ring_what_was_held();
+    work.remind();
     work.keep_shut_chats_short();
     work.send_due();
     work.out
@@ -346,6 +356,10 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
+        .chain(called::next_call(state))
+        .chain(morning::next_digest(state))
+        .chain(mutes::next_end(state))
+        .chain(stuck::next_look(state))
         .chain(state.runs.next_deadline())
         .min()
 }

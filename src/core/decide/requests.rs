@@ -81,6 +81,14 @@ impl Work<'_> {
             Command::WithdrawPrompt { prompt } => self.withdraw_prompt(&prompt, &by),
             Command::RetryDelivery { delivery } => self.retry_delivery(&delivery, &by),
             Command::NoteTyped { session, typed } => self.note_typed(session, &typed, &by),
+            Command::Mute { words } => {
+                let words = self.mute_as_written(&by, &words, None)?;
+                Ok(Reply::Done { words: words.replace(" /", " vigie ") })
+            }
+            Command::Unmute { name } => {
+                self.unmute(&by, &name, None).map(|words| Reply::Done { words })
+            }
+            Command::Digest => Ok(Reply::Done { words: self.digest_for(&by).text }),
             Command::Workflows
             | Command::Runs(_)
             | Command::Tokens
@@ -334,6 +342,9 @@ impl State {
             | Command::WithdrawPrompt { .. }
             | Command::RetryDelivery { .. }
             | Command::NoteTyped { .. }
+            | Command::Mute { .. }
+            | Command::Unmute { .. }
+            | Command::Digest
             | Command::Tap { .. } => None,
         }
     }

@@ -12,6 +12,7 @@ use crate::{
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
     policy::Policy,
+    ringing::Ringing,
     ledger::Prices,
     route::StoryPattern,
 };
@@ -43,6 +44,7 @@ pub struct Rules {
     pub budgets: Budgets,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
+    pub ringing: Ringing,
 }
 
 /// How much of this machine runs of workflows may take up.

@@ -6,6 +6,7 @@ mod mail;
 mod matrix;
 mod openapi;
 mod people;
+mod ringing;
 pub(super) mod runs;
 mod sessions;
 mod tokens;
@@ -68,6 +69,9 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(waiting::answer))
         .routes(routes!(waiting::tap))
         .routes(routes!(mail::list))
+        .routes(routes!(ringing::mutes, ringing::mute))
+        .routes(routes!(ringing::unmute))
+        .routes(routes!(ringing::digest))
         .routes(routes!(usage::show))
         .routes(routes!(usage::delegations))
         .routes(routes!(usage::prices))

@@ -4,6 +4,7 @@
 
 mod accounts;
 mod budget;
+mod day;
 mod desk;
 mod gates;
 mod ledger;
@@ -13,6 +14,7 @@ mod mail;
 mod outbox;
 mod people;
 mod readers;
+mod quiet;
 mod ring;
 mod routing;
 mod ruled;
@@ -20,6 +22,7 @@ mod runs;
 mod services;
 mod sessions;
 mod spawn;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;

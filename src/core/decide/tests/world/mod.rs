@@ -39,6 +39,7 @@ use crate::{
     ids::Ids,
     ledger::{LedgerRow, Price, Prices},
     mail::Mail,
+    ringing::Ringing,
     route::StoryPattern,
     run::StepOrder,
     session::Session,
@@ -57,6 +58,8 @@ pub(super) struct World {
     sent: BTreeMap<DeliveryId, MessageId>,
     /// What the phone shows, in order; edits and marks are applied to it.
     pub shown: Vec<Shown>,
+    /// Every message as loud as it came, and where.
+    pub came: Vec<(Timestamp, ChatId, Level)>,
     pub marks: HashMap<MessageId, Mark>,
     pub orders: Vec<(SessionId, Order)>,
     pub launched: Vec<SessionId>,
@@ -162,6 +165,13 @@ fn rules() -> Rules {
         workflows: WorkflowRules::default(),
         lord: None,
         policies: Vec::new(),
+        ringing: Ringing {
+            remind: None,
+            bundle: TimeDelta::zero(),
+            desk_delay: TimeDelta::zero(),
+            stuck_after: None,
+            ..Ringing::default()
+        },
         prices: prices(),
         budgets: crate::account::Budgets::default(),
     }
@@ -255,6 +265,7 @@ impl World {
             rows: BTreeMap::new(),
             sent: BTreeMap::new(),
             shown: Vec::new(),
+            came: Vec::new(),
             marks: HashMap::new(),
             orders: Vec::new(),
             launched: Vec::new(),
@@ -415,6 +426,9 @@ impl World {
             Row::Frozen(f) => format!("frozen {}", f.run),
             Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
             Row::Slot(s) => format!("slot {}", s.workflow),
+            Row::Happened(h) => format!("happened {:020}", h.number),
+            Row::Digest(d) => format!("digest {}", d.human),
+            Row::Mute(m) => format!("mute {} {:?}", m.human, m.what),
             Row::Account(a) => format!("account {:?}", a.scope),
             Row::Ledger(l) => format!("ledger {} {}", l.used.key.message, l.used.key.request),
             Row::Journal(entry) => {
@@ -468,6 +482,7 @@ impl World {
                 self.next_message += 1;
                 self.sent.insert(delivery, message.clone());
                 let (at, shown) = (self.now, message.clone());
+                self.came.push((at, place.chat.clone(), post.level));
                 self.shown.push(Shown { place, message: shown, post, at, reply_to });
                 said(message)
             }
@@ -524,6 +539,9 @@ impl World {
                 | Row::Identity(_)
                 | Row::LastHeard(_)
                 | Row::Slot(_)
+                | Row::Happened(_)
+                | Row::Digest(_)
+                | Row::Mute(_)
                 | Row::Account(_)
                 | Row::Journal(_) => {}
                 Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Ledger(_) => continue,
