@@ -75,7 +75,8 @@ async fn what_was_used_is_drawn_listed_and_leads_to_its_session() {
     desk.find("//tr[th//a[.='PD-285']][td[.='$10.12']]").await;
     desk.clean("ledger-1280-light").await;
 
-    for (by, words) in [("Project", "quay"), ("Model", "claude-opus-5-5"), ("Delegation", "subagents")]
+    for (by, words) in
+        [("Project", "quay"), ("Model", "claude-opus-5-5"), ("Delegation", "subagents")]
     {
         desk.tap(&format!("//nav[@aria-label='By']//a[.='{by}']")).await;
         desk.find(&format!("//section[@id='grouped']//th[contains(., '{words}')]")).await;
@@ -93,7 +94,8 @@ async fn what_was_used_is_drawn_listed_and_leads_to_its_session() {
 #[tokio::test]
 async fn it_fits_a_phone_in_the_dark_and_goes_out_as_a_table() {
     let home = home().await;
-    let Some(desk) = Desk::open(&home, Look::PHONE.dark(), "/ledger?days=7&by=session").await else {
+    let Some(desk) = Desk::open(&home, Look::PHONE.dark(), "/ledger?days=7&by=session").await
+    else {
         return;
     };
     desk.find("//tr[th//a[.='PD-286']]").await;

@@ -63,12 +63,33 @@ fn split(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The outermost layer: hosts and headers.
 /// The first word of addresses, of the API's the one behind its version.
 const AREAS: [&str; 25] = [
-    "assets", "audit", "board", "daemon", "doctor", "down", "events", "healthz", "hooks", "ledger",
-    "login", "logout", "mail", "mcp", "metrics", "phone", "prompts", "runs", "sessions", "status",
-    "system", "undelivered", "usage", "waiting", "workflows",
+    "assets",
+    "audit",
+    "board",
+    "daemon",
+    "doctor",
+    "down",
+    "events",
+    "healthz",
+    "hooks",
+    "ledger",
+    "login",
+    "logout",
+    "mail",
+    "mcp",
+    "metrics",
+    "phone",
+    "prompts",
+    "runs",
+    "sessions",
+    "status",
+    "system",
+    "undelivered",
+    "usage",
+    "waiting",
+    "workflows",
 ];
 
 /// Which part of us an address is of: a word of ours, whatever somebody typed.
@@ -81,9 +102,21 @@ fn area(path: &str) -> &'static str {
     AREAS.into_iter().find(|area| word == Some(*area)).unwrap_or("other")
 }
 
+fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
+}
+
+/// The outermost layer: hosts and headers.
 pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) -> Response {
     let mut span = Span::begin("request")
-        .with("method", request.method().to_string())
+        .with("method", method(request.method()))
         .with("area", area(request.uri().path()));
     let mut response = match check_host(&app.hosts, request.headers()) {
         Ok(()) => next.run(request).await,

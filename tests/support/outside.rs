@@ -29,6 +29,7 @@ pub(crate) fn nothing_outside(hub: Hub) -> Outside {
             delegations: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
             prices: Arc::new(PriceList::shipped()),
             zone: Zone::UTC,
+            day_limit: None,
         },
         workflows: Workflows::fixed(workflows::build([])),
         secret: Arc::new(|_, _| Box::pin(async { Err("nobody knows it".into()) })),

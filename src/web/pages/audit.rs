@@ -7,8 +7,12 @@ use axum::{
 };
 use chrono::SecondsFormat;
 use serde::Deserialize;
-use std::{collections::HashMap, fmt::Write as _};
-use vigie_core::command::{Command, Reply};
+use std::{collections::HashMap, fmt::Write as _, sync::Arc, time::Duration};
+use tokio::{sync::Mutex, time::Instant};
+use vigie_core::{
+    command::{Command, Reply},
+    id::SessionId,
+};
 use vigie_dashboard::{
     Page,
     audit::{self, Audit, Line, Show},
@@ -61,18 +65,50 @@ pub(super) async fn show(
     Query(asked): Query<Asked>,
     how: How,
 ) -> Response {
-    live::answer(app, caller, how, move |seen| draw(seen, asked.clone())).await
+    let kept = Kept::default();
+    live::answer(app, caller, how, move |seen| draw(seen, asked.clone(), Arc::clone(&kept))).await
 }
 
-async fn draw(seen: Seen, asked: Asked) -> Result<Page, Fault> {
+/// What was read for a page, when, and how long that took.
+struct Lines {
+    at: Instant,
+    took: Duration,
+    events: Vec<Event>,
+}
+
+type Kept = Arc<Mutex<Option<Lines>>>;
+
+/// Lines that are rare take a look at the whole journal: reading them has a bounded share of the time,
+/// however often the page is drawn.
+const SHARE: u32 = 10;
+
+async fn read(
+    app: &App,
+    kept: &Kept,
+    asked: &Asked,
+    of: Option<SessionId>,
+) -> Result<Vec<Event>, Fault> {
+    let mut kept = kept.lock().await;
+    if let Some(Lines { at, took, events }) = kept.as_ref()
+        && at.elapsed() < *took * SHARE
+    {
+        return Ok(events.clone());
+    }
+    let begun = Instant::now();
+    let (before, prefixes) = (asked.before.unwrap_or(u64::MAX), asked.show().prefixes());
+    let events = (app.outside.history)(before, PAGE, prefixes, of).await?;
+    let (at, took) = (Instant::now(), begun.elapsed());
+    *kept = Some(Lines { at, took, events: events.clone() });
+    Ok(events)
+}
+
+async fn draw(seen: Seen, asked: Asked, kept: Kept) -> Result<Page, Fault> {
     let show = asked.show();
-    let before = asked.before.unwrap_or(u64::MAX);
     let of = match &asked.session {
         Some(name) => Some(api::read_session(&seen.app, &seen.caller, name).await?.session),
         None => None,
     };
-    let history = &seen.app.outside.history;
-    let events = history(before, PAGE, show.prefixes(), of.as_ref().map(|of| of.id)).await?;
+    let events = read(&seen.app, &kept, &asked, of.as_ref().map(|of| of.id)).await?;
     let older = events.last().map(|event| event.seq).filter(|_| events.len() == PAGE);
     let names: HashMap<_, _> = seen
         .status

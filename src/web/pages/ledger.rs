@@ -175,8 +175,10 @@ fn row(line: &UsageRow, by: By, sessions: &[SessionView]) -> Row {
     };
     let of_session = |session: &Session| format!("/sessions/{}", session.id);
     let key = line.key.as_str();
+    if key.is_empty() {
+        return Row { name: "none".into(), about: String::new(), href: None, amount: amount(line) };
+    }
     let (name, about, href) = match by {
-        _ if key.is_empty() => ("none".to_owned(), String::new(), None),
         By::Session | By::Tree => {
             let session = by_id(key);
             (line.label.clone(), about(session), session.map(of_session))
