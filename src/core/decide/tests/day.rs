@@ -181,8 +181,9 @@ impl Day {
     }
 
     fn answer_what_is_due(&mut self) {
-        let due: Vec<_> = self.w.state.open_gates().map(|gate| gate.id).collect();
-        for id in due.into_iter().filter(|id| self.answers[id] <= self.w.now) {
+        let is_due = |gate: &&crate::gate::Gate| self.answers[&gate.id] <= self.w.now;
+        let due: Vec<_> = self.w.state.open_gates().filter(is_due).map(|gate| gate.id).collect();
+        for id in due {
             let gate = self.w.state.gates[&id].clone();
             let word = if matches!(gate.ask, Asked::Questions { .. }) { "1" } else { "approve" };
             let words = format!("{word} {}", gate.code);
