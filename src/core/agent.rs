@@ -10,6 +10,7 @@ use crate::{
     Timestamp,
     caller::TokenHash,
     id::{MailId, OrderId, PromptId, RequestId, TurnId},
+    ledger::Used,
 };
 
 /// Down: what the daemon wants of a session.
@@ -140,6 +141,9 @@ pub enum AgentEvent {
     Compacted,
     /// Money and tokens so far in this run of the program, as the agent counts them.
     Cost { micro_usd: u64, input_tokens: u64, output_tokens: u64 },
+    /// Answers of models, as the agent's own records have them. One may come again, with more tokens or
+    /// as it was.
+    Usage { entries: Vec<Used> },
     /// Something Vigie relies on does not hold; the session goes on, less is promised.
     Degraded { what: String },
     /// Nothing has gone on below the program since then; told once. The program itself may wait for its

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
+    account::Wanted,
     agent::PromptForm,
     bridge::{Action, Card, Place},
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
@@ -80,6 +81,12 @@ pub enum Command {
     /// Ends a session and whatever it and those below it started, all at once.
     EndTree {
         session: String,
+    },
+    /// What may be spent: sets it for a session or story, or tells how it stands.
+    Budget {
+        /// `None`: whatever runs, and the day.
+        name: Option<String>,
+        wanted: Option<Wanted>,
     },
     Run(StartRun),
     /// Ends a run; `name`: `release-12` or its id.

@@ -16,7 +16,7 @@ const fn entry(word: &'static str, english: &'static str, french: &'static str) 
 }
 
 /// What people need most stands first: a menu shows a handful at a time.
-pub const MENU: [MenuEntry; 24] = [
+pub const MENU: &[MenuEntry] = &[
     entry("sessions", "What runs", "Ce qui tourne"),
     entry("waiting", "What waits for you", "Ce qui attend votre réponse"),
     entry(
@@ -83,6 +83,12 @@ pub const MENU: [MenuEntry; 24] = [
         "kill",
         "End a session at once, with all its processes",
         "Tuer une session et tous ses processus",
+    ),
+    entry("cost", "What was spent: /cost NAME, or alone", "Ce qui a été dépensé : /cost NOM, ou seul"),
+    entry(
+        "budget",
+        "What a session or story may cost: /budget NAME 5, or more",
+        "Ce qu'une session peut coûter : /budget NOM 5, ou more",
     ),
     entry("help", "How to write to sessions", "Comment écrire aux sessions"),
 ];

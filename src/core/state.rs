@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::{
     Timestamp,
+    account::{Account, Scope},
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
@@ -19,6 +20,7 @@ use crate::{
         BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
         TicketId, TokenId,
     },
+    ledger::{Recent, UsageKey, Used},
     mail::{Lately, Mail, Recipient},
     prompt::Prompt,
     ringing::{DigestRow, Happened, MuteRow, Muted},
@@ -102,6 +104,10 @@ pub struct State {
     pub unsure: VecDeque<Prompt>,
     pub failed: VecDeque<String>,
     pub problems: Vec<String>,
+    /// What was spent, and may be.
+    pub accounts: BTreeMap<Scope, Account>,
+    /// Answers of models that were counted lately.
+    pub ledger: Recent,
     pub next_prompt: u64,
     pub next_delivery: u64,
     pub next_mail: u64,
@@ -164,6 +170,8 @@ impl State {
             unsure: VecDeque::new(),
             failed: VecDeque::new(),
             problems: found.problems,
+            accounts: BTreeMap::new(),
+            ledger: Recent::default(),
             next_prompt: found.next_prompt.max(1),
             next_delivery: found.next_delivery.max(1),
             next_mail: found.next_mail.max(1),
@@ -276,6 +284,10 @@ impl State {
                     None => self.mutes.remove(&key),
                 };
             }
+            Row::Account(account) => {
+                self.accounts.insert(account.scope.clone(), account.clone());
+            }
+            Row::Ledger(entry) => self.ledger.put(entry.clone()),
         }
     }
 
@@ -467,6 +479,12 @@ impl State {
             Some(sent) => Facts { session: sent.session, gate: sent.gate, unknown: false, ..facts },
             None => facts,
         }
+    }
+
+    /// Those of these answers of which it is not known here whether they were counted before.
+    pub fn unknown_usage(&self, used: &[Used]) -> Vec<UsageKey> {
+        let unknown = used.iter().filter(|used| self.ledger.get(&used.key).is_none());
+        unknown.map(|used| used.key.clone()).collect()
     }
 
     /// Remembers a message of ours until the database surely has it.

@@ -3,6 +3,7 @@
 
 mod matrix;
 mod runs;
+mod usage;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -29,6 +30,11 @@ pub use matrix::{
 pub use runs::{
     BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,
     RetryRun, RunShape, SaveText, Saved, StepShape, WorkflowShape,
+};
+
+pub use usage::{
+    DelegationShape, PriceShape, PricesShape, SetBudget, SpreadShape, UnpricedShape, UsageLine,
+    UsageShape,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ use super::{
     slash::{self, Name},
 };
 use crate::{
+    account::Wanted,
     agent::{OrderKind, PromptForm},
     bridge::{Action, Button, Level, Mark, Weight},
     command::{Refusal, Start},
@@ -18,6 +19,9 @@ use crate::{
     state::{FocusRow, HeardOutcome, Role, Row},
     text::{Rich, Style},
 };
+
+/// How a budget is written.
+const BUDGETS: &str = "Write /budget NAME and dollars, such as /budget PD-285 5; or more for as much again, none for no limit, usual for what the configuration says.";
 
 impl Work<'_> {
     pub(super) fn slash(
@@ -50,6 +54,12 @@ impl Work<'_> {
                 let here = only_session(scope);
                 self.unmute(&message.human, arguments, here).map(Rich::plain)
             }
+            Name::Cost => {
+                let name = arguments.split_whitespace().next();
+                let own = scope.first().map(|id| self.session_name(*id));
+                self.cost_words(name.or(own.as_deref())).map(Rich::plain)
+            }
+            Name::Budget => self.slash_budget(message, scope, arguments).map(Rich::plain),
             Name::Focus if arguments.eq_ignore_ascii_case("off") => {
                 let (place, human) = (message.place.clone(), message.human.clone());
                 self.put(Row::Focus(FocusRow { place, human, session: None }));
@@ -98,7 +108,9 @@ impl Work<'_> {
             | Name::Digest
             | Name::Mute
             | Name::Unmute
-            | Name::File => self.slash_runs(message),
+            | Name::File
+            | Name::Cost
+            | Name::Budget => self.slash_runs(message),
         }
     }
 
@@ -197,7 +209,9 @@ impl Work<'_> {
             | Name::Digest
             | Name::Mute
             | Name::Unmute
-            | Name::Retry => {}
+            | Name::Retry
+            | Name::Cost
+            | Name::Budget => {}
         }
         let receipt = message.receipt(vec![]);
         match name {
@@ -222,6 +236,8 @@ impl Work<'_> {
             | Name::Mute
             | Name::Unmute
             | Name::Retry
+            | Name::Cost
+            | Name::Budget
             | Name::Screen => {}
         }
         Ok(())
@@ -310,6 +326,31 @@ impl Work<'_> {
             )?;
         }
         Ok(format!("{name} starts."))
+    }
+
+    /// `/budget [NAME] [5 | more | none | usual]`. The name may be left out where the place says it.
+    fn slash_budget(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        arguments: &str,
+    ) -> Result<String, Refusal> {
+        let own = scope.first().map(|id| self.session_name(*id));
+        let words: Vec<_> = arguments.split_whitespace().collect();
+        let (name, wanted) = match (words.as_slice(), own) {
+            ([wanted], Some(own)) if Wanted::read(wanted).is_some() => (Some(own), Some(*wanted)),
+            ([], own) => (own, None),
+            ([name], _) => (Some((*name).to_owned()), None),
+            ([name, wanted, ..], _) => (Some((*name).to_owned()), Some(*wanted)),
+        };
+        let wanted = match wanted {
+            None => None,
+            Some(text) => match Wanted::read(text) {
+                Some(wanted) => Some(wanted),
+                None => return Ok(BUDGETS.into()),
+            },
+        };
+        self.budget(name.as_deref(), wanted, &message.human)
     }
 
     /// `word NAME` at the start of `text`, when NAME is one of `known`; a slip is asked back, since

@@ -31,6 +31,9 @@ impl Work<'_> {
             let Some(first) = first.filter(|prompt| prompt.state == PromptState::Queued) else {
                 continue;
             };
+            if !self.may_begin_turn(session) {
+                continue;
+            }
             if self.is_spent(session) {
                 if self.state.line_of(session).all(|prompt| prompt.by.is_none()) {
                     continue;

@@ -107,6 +107,7 @@ impl Work<'_> {
                 self.step_cost_told(id);
                 self.check_reserve(id);
             }
+            AgentEvent::Usage { entries } => self.session_used(id, entries),
             AgentEvent::Degraded { what } => {
                 let name = self.session_name(id);
                 self.tell(id, Level::Ring, &format!("{name}: {what}"), vec![]);
@@ -224,6 +225,7 @@ impl Work<'_> {
         self.change(id, |s| {
             s.life = Life::Working { since };
             s.counted = None;
+            s.spent.before_turn = s.spent.micro_usd;
             s.turn = Some(Turn {
                 id: turn,
                 by,

@@ -70,6 +70,9 @@ impl Work<'_> {
                 let id = self.named(&session)?;
                 self.end_tree(id, &by)
             }
+            Command::Budget { name, wanted } => {
+                self.budget(name.as_deref(), wanted, &by).map(|words| Reply::Done { words })
+            }
             Command::Run(start) => self.run_for(by, via, &start),
             Command::CancelRun { name } => self.cancel_for(&by, &name),
             Command::RetryRun { name, from } => self.retry_for(&by, &name, from.as_deref()),
@@ -314,6 +317,7 @@ impl State {
                 problems: self.problems.clone(),
             })),
             Command::Start(_)
+            | Command::Budget { .. }
             | Command::Run(_)
             | Command::CancelRun { .. }
             | Command::RetryRun { .. }

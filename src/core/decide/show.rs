@@ -213,6 +213,9 @@ impl Work<'_> {
             format!("{name} takes it after your answer")
         } else {
             match &session.life {
+                Life::Idle { .. } if ahead == 0 && self.waits_for_money(session) => {
+                    format!("{name} takes it when there is money for it: /budget {name}")
+                }
                 Life::Idle { .. } if ahead == 0 => return None,
                 Life::Idle { .. } | Life::Working { .. } => {
                     format!("{name} takes it after this turn")
@@ -305,6 +308,19 @@ pub(super) fn look_words(look: SessionLook) -> String {
 pub(super) fn money(micro_usd: u64) -> String {
     let cents = micro_usd.div_ceil(10_000);
     format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// "1,234,567".
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 fn secrets(number: usize) -> String {

@@ -8,6 +8,7 @@ mod ringing;
 pub(super) mod runs;
 mod sessions;
 mod tokens;
+mod usage;
 mod waiting;
 pub(super) mod workflows;
 
@@ -53,6 +54,10 @@ pub(super) fn router() -> Router<App> {
         .route("/mutes/{name}", axum::routing::delete(ringing::unmute))
         .route("/digest", get(ringing::digest))
         .route("/mail", get(mail::list))
+        .route("/usage", get(usage::show))
+        .route("/usage/delegations", get(usage::delegations))
+        .route("/usage/prices", get(usage::prices))
+        .route("/budget", get(usage::budgets).post(usage::set_budget))
         .route("/events", get(super::follow::events))
         .route("/links", post(desk::link))
         .route("/logins", get(desk::logins))

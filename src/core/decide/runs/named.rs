@@ -27,6 +27,7 @@ impl State {
             | Command::RetryRun { name, .. }
             | Command::ShowRun { name } => self.looks_up_name(name),
             Command::Start(_)
+            | Command::Budget { .. }
             | Command::Send { .. }
             | Command::Stop { .. }
             | Command::End { .. }

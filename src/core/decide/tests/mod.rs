@@ -2,9 +2,11 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
+mod accounts;
 mod budget;
 mod day;
 mod gates;
+mod ledger;
 mod late;
 mod lord;
 mod mail;
@@ -14,6 +16,7 @@ mod readers;
 mod quiet;
 mod ring;
 mod routing;
+mod ruled;
 mod runs;
 mod services;
 mod sessions;
