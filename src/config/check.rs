@@ -508,13 +508,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, HumanRow, MatrixRow, SecretRow},
+        super::rows::{AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 15] = [
+        let tables: [(&str, &[&str]); 16] = [
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -530,6 +530,7 @@ mod tests {
             ("lord", keys::of::<LordRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
+            ("budget", keys::of::<BudgetRow>()),
         ];
         assert_eq!(tables.map(|(table, _)| table), TABLES);
         let all = tables.iter();
