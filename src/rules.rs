@@ -40,6 +40,7 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         bounds: config.bounds.clone(),
         workflows: config.workflows.rules.clone(),
         lord: config.lord.clone(),
+        policies: config.policies.clone(),
         prices: config.prices.prices.clone(),
         budgets: config.budget.clone(),
     })

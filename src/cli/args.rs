@@ -8,7 +8,9 @@ use clap_complete::Shell;
 use std::{net::SocketAddr, path::PathBuf};
 use vigie_core::caller::TokenScope;
 
-use super::{hook::HookArgs, matrix::Matrix, workflow::Workflow};
+use super::{
+    audit::AuditArgs, hook::HookArgs, matrix::Matrix, policy::PolicyArgs, workflow::Workflow,
+};
 use crate::{agents::demo::DemoArgs, confine::ConfineArgs};
 
 /// Steer many coding-agent sessions from one phone chat.
@@ -132,6 +134,10 @@ pub enum Command {
         #[arg(long, value_name = "NUMBER")]
         after: Option<u64>,
     },
+    /// See what is decided before anybody is asked
+    Policy(PolicyArgs),
+    /// List what was decided, or check that the list is whole
+    Audit(AuditArgs),
     /// Let work run by itself: files that say what happens after what
     Workflow(Workflow),
     /// Print completions for a shell

@@ -3,6 +3,7 @@
 mod answer;
 mod args;
 pub mod attach;
+mod audit;
 mod completions;
 mod doctor;
 mod down;
@@ -20,6 +21,7 @@ mod new;
 mod out;
 mod pair;
 mod plain;
+mod policy;
 mod screen;
 mod see;
 mod send;
@@ -140,6 +142,7 @@ fn run(args: Args, out: Out) -> Result<(), Failure> {
         Command::Doctor { config } => config.clone(),
         Command::Init(init) => init.config().cloned(),
         Command::Workflow(workflow) => workflow.config.clone(),
+        Command::Policy(policy) => policy.config.clone(),
         Command::Usage(usage) => usage.config.clone(),
         _ => None,
     };
@@ -187,6 +190,8 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Screen { name } => screen::run(&name, desk).await,
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,
+        Command::Policy(args) => policy::run(args, desk),
+        Command::Audit(args) => audit::run(&args, desk),
         Command::Workflow(what) => workflow::run(what, desk).await,
         Command::Completions { shell } => completions::print(shell),
         Command::Hold { .. }

@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RoutingRow,
+        TelegramRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 16] = [
+const TABLES: &[&str] = &[
     "web",
     "human",
     "project",
@@ -43,6 +43,7 @@ const TABLES: [&str; 16] = [
     "lord",
     "workflows",
     "secret",
+    "policy",
     "budget",
 ];
 
@@ -84,6 +85,7 @@ impl Check<'_> {
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
         let mut lord: Option<Row<LordRow>> = None;
         let mut workflows: Option<WorkflowsRow> = None;
+        let mut policies: Vec<Row<PolicyRow>> = Vec::new();
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -140,9 +142,10 @@ impl Check<'_> {
                     let span = value.span();
                     lord = self.row(value, "[lord]").map(|row| (span, row));
                 }
+                "policy" => policies = self.rows(value, "[[policy]]"),
                 "workflows" => workflows = self.row(value, "[workflows]"),
                 other => {
-                    let hint = nearest(other, &TABLES, "Tables");
+                    let hint = nearest(other, TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
@@ -153,11 +156,18 @@ impl Check<'_> {
         if let Some(row) = workflows {
             config.workflows = self.workflows(row, &config);
         }
+        self.policies(policies, &mut config);
         config
     }
 
     pub(super) fn add(&mut self, span: Range<usize>, words: String, hint: Option<String>) {
         self.problems.push(Problem::new(self.text, span, words, hint));
+    }
+
+    /// The line on which it begins, from 1.
+    pub(super) fn line_of(&self, span: &Range<usize>) -> usize {
+        let start = self.text.floor_char_boundary(span.start.min(self.text.len()));
+        self.text[..start].matches('\n').count() + 1
     }
 
     /// Reads one table and checks it.
@@ -514,7 +524,7 @@ mod tests {
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 16] = [
+        let tables: &[(&str, &[&str])] = &[
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -530,9 +540,11 @@ mod tests {
             ("lord", keys::of::<LordRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
+            ("policy", keys::of::<PolicyRow>()),
             ("budget", keys::of::<BudgetRow>()),
         ];
-        assert_eq!(tables.map(|(table, _)| table), TABLES);
+        let named: Vec<_> = tables.iter().map(|(table, _)| *table).collect();
+        assert_eq!(named, TABLES);
         let all = tables.iter();
         all.flat_map(|(table, keys)| keys.iter().map(move |key| format!("{table}.{key}"))).collect()
     }

@@ -47,6 +47,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         prices: PriceList::shipped(),
         lord: None,
         workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
+        policies: Vec::new(),
         secrets: Vec::new(),
         warnings: Vec::new(),
     }

@@ -9,6 +9,7 @@ mod keys;
 mod lord;
 mod matrix;
 mod paths;
+mod policies;
 mod prices;
 mod problem;
 mod rows;
@@ -30,7 +31,10 @@ use std::{
     collections::BTreeMap, fs, io, net::SocketAddr, num::NonZeroUsize, path::PathBuf,
     time::Duration,
 };
-use vigie_core::id::{AgentName, HumanId, ProjectName};
+use vigie_core::{
+    id::{AgentName, HumanId, ProjectName},
+    policy::Policy,
+};
 use vigie_workflow::value::SecretName;
 
 use crate::{agents::AgentKind, confine::Level};
@@ -62,6 +66,8 @@ pub struct Config {
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
     pub workflows: Workflows,
+    /// What is decided before anybody is asked, in the order of the file.
+    pub policies: Vec<Policy>,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
     /// What is allowed and still worth a word at the start, each a sentence.

@@ -171,3 +171,20 @@ pub(super) struct WorkflowsRow {
     pub agent_steps: Option<Spanned<i64>>,
     pub open_runs: Option<Spanned<i64>>,
 }
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PolicyRow {
+    pub name: Text,
+    pub effect: Text,
+    pub reason: Option<String>,
+    pub tool: Option<Vec<Spanned<String>>>,
+    pub command: Option<Vec<Spanned<String>>>,
+    pub path: Option<Vec<Spanned<String>>>,
+    pub project: Option<Vec<Spanned<String>>>,
+    pub session: Option<Vec<Spanned<String>>>,
+    pub hours: Text,
+    pub days: Option<Vec<Spanned<String>>>,
+    pub zone: Text,
+    pub catastrophic: Option<Spanned<bool>>,
+}

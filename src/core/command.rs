@@ -98,6 +98,15 @@ pub enum Command {
         name: String,
         from: Option<String>,
     },
+    /// Keeps a session, or `all`, from ringing for whoever asks: `PD-285 2h`. Empty: says what is muted.
+    Mute {
+        words: String,
+    },
+    Unmute {
+        name: String,
+    },
+    /// What happened since the last digest of whoever asks, and what waits.
+    Digest,
     /// Nothing is asked; the state is read.
     Workflows,
     Runs(RunListing),

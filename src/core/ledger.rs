@@ -21,7 +21,7 @@ use crate::{
 pub const MOST_AT_ONCE: usize = 100;
 
 /// Days in this zone; unless somebody says otherwise, that of the clock itself.
-pub type Zone = vigie_workflow::cron::Zone;
+pub type Zone = vigie_workflow::cron::Tz;
 
 /// What names an answer of a model, in whatever file and however often it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -308,6 +308,8 @@ pub struct Turn {
     /// Whose words it answers; `None`: nobody's, or those of other agents.
     #[serde(default)]
     pub by: Option<HumanId>,
+    #[serde(default)]
+    pub begun: Begun,
     pub since: Timestamp,
     pub lines: Vec<String>,
     /// The progress messages, one a chat.
@@ -317,6 +319,16 @@ pub struct Turn {
     /// The step of a run it is for, and what the session had spent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_step: Option<Box<TurnOfStep>>,
+}
+
+/// Where the words came from that began a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Begun {
+    /// Somebody typed them into the session's own terminal, and may still sit there.
+    Desk,
+    #[default]
+    Elsewhere,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

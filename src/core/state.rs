@@ -23,6 +23,7 @@ use crate::{
     ledger::{Recent, UsageKey, Used},
     mail::{Lately, Mail, Recipient},
     prompt::Prompt,
+    ringing::{DigestRow, Happened, MuteRow, Muted},
     run::KnownRun,
     runs::Runs,
     session::Session,
@@ -43,6 +44,9 @@ const JUST_SENT: usize = 256;
 
 /// Sent messages that can still be edited.
 const EDITABLE: usize = 20_000;
+
+/// Things that happened which digests can still tell of.
+pub const HAPPENED: usize = 1000;
 
 #[derive(Debug)]
 pub struct State {
@@ -78,6 +82,14 @@ pub struct State {
     pub health: BTreeMap<BridgeName, Hearing>,
     /// Where nothing may be said until then.
     pub quiet: HashMap<Purse, Timestamp>,
+    /// When it last rang in which chat.
+    pub rang_at: BTreeMap<(BridgeName, ChatId), Timestamp>,
+    /// The last things that happened, the newest last: for digests.
+    pub happened: VecDeque<Happened>,
+    /// The last digest that each had who gets any.
+    pub digests: BTreeMap<HumanId, DigestRow>,
+    /// What makes no sound for whom.
+    pub mutes: BTreeMap<(HumanId, Muted), MuteRow>,
     /// When each was last called, for its budget.
     pub spent: HashMap<Purse, VecDeque<Timestamp>>,
     /// Where people were heard, and when last: what rings rings where they were last.
@@ -146,6 +158,10 @@ impl State {
             present: BTreeMap::new(),
             health: BTreeMap::new(),
             quiet: HashMap::new(),
+            rang_at: BTreeMap::new(),
+            happened: VecDeque::new(),
+            digests: BTreeMap::new(),
+            mutes: BTreeMap::new(),
             spent: HashMap::new(),
             last_heard: BTreeMap::new(),
             told: VecDeque::new(),
@@ -252,6 +268,22 @@ impl State {
             Row::Run(run) => self.runs.put_row(run),
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
+            Row::Happened(happened) => {
+                self.happened.push_back(happened.clone());
+                if self.happened.len() > HAPPENED {
+                    self.happened.pop_front();
+                }
+            }
+            Row::Digest(row) => {
+                self.digests.insert(row.human.clone(), row.clone());
+            }
+            Row::Mute(row) => {
+                let key = (row.human.clone(), row.what);
+                match row.until {
+                    Some(_) => self.mutes.insert(key, row.clone()),
+                    None => self.mutes.remove(&key),
+                };
+            }
             Row::Account(account) => {
                 self.accounts.insert(account.scope.clone(), account.clone());
             }

@@ -1,6 +1,7 @@
 //! SQLite on threads of its own: one writer that commits groups, one reader. The only module that
 //! writes SQL.
 
+mod audit;
 mod error;
 mod ledger;
 mod mail;
@@ -12,6 +13,7 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use audit::{Audit, Chain, Standing};
 pub use error::StoreError;
 pub use read::JournalRow;
 

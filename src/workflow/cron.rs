@@ -8,9 +8,8 @@ mod next;
 #[cfg(test)]
 mod tests;
 
-/// A time zone.
-pub use chrono_tz::Tz as Zone;
-use chrono_tz::Tz;
+/// A time zone, as `zone` reads it.
+pub use chrono_tz::Tz;
 
 use crate::{Timestamp, nearest::nearest, yaml::shortened};
 use field::{Field, Kind};

@@ -15,6 +15,7 @@ use crate::{
     command::{Refusal, Start},
     id::SessionId,
     nearest::nearest,
+    ringing::Muted,
     state::{FocusRow, HeardOutcome, Role, Row},
     text::{Rich, Style},
 };
@@ -44,6 +45,15 @@ impl Work<'_> {
             Name::Sessions | Name::Status => Ok(Rich::plain(self.board())),
             Name::Waiting => Ok(Rich::plain(self.waiting_list())),
             Name::New => self.slash_new(message, arguments).map(Rich::plain),
+            Name::Digest => Ok(self.digest_for(&message.human)),
+            Name::Mute => {
+                let here = only_session(scope);
+                self.mute_as_written(&message.human, arguments, here).map(Rich::plain)
+            }
+            Name::Unmute => {
+                let here = only_session(scope);
+                self.unmute(&message.human, arguments, here).map(Rich::plain)
+            }
             Name::Cost => {
                 let name = arguments.split_whitespace().next();
                 let own = scope.first().map(|id| self.session_name(*id));
@@ -95,6 +105,9 @@ impl Work<'_> {
             | Name::Screen
             | Name::Diff
             | Name::Transcript
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
             | Name::File
             | Name::Cost
             | Name::Budget => self.slash_runs(message),
@@ -193,6 +206,9 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
             | Name::Retry
             | Name::Cost
             | Name::Budget => {}
@@ -216,6 +232,9 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
             | Name::Retry
             | Name::Cost
             | Name::Budget
@@ -431,6 +450,14 @@ impl Work<'_> {
             format!("◆ {name} {}, {age}: {}", gate.shown.title, gate.code)
         };
         open.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What a command about muting means where no name is given.
+fn only_session(scope: &[SessionId]) -> Option<Muted> {
+    match scope {
+        [session] => Some(Muted::Session { session: *session }),
+        [] | [_, ..] => None,
     }
 }
 

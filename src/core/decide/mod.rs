@@ -9,6 +9,7 @@ mod asking;
 mod boot;
 mod bounds;
 mod budget;
+mod called;
 mod callers;
 mod card;
 mod commands;
@@ -16,10 +17,13 @@ mod digest;
 mod gates;
 mod given;
 mod heard;
+mod hush;
 mod ledger;
 mod looks;
 mod lord;
 mod mail;
+mod morning;
+mod mutes;
 mod noted;
 mod orders;
 mod outbox;
@@ -33,6 +37,7 @@ mod requests;
 mod reserve;
 mod ring;
 mod route;
+mod ruled;
 mod runs;
 mod show;
 mod slash;
@@ -331,6 +336,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.offer_mail();
     work.hand_prompts();
     work.settle_read_answers();
+    work.end_mutes();
+    work.say_digests();
+    work.ring_what_was_held();
+    work.remind();
     work.keep_shut_chats_short();
     work.send_due();
     work.out
@@ -344,6 +353,9 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
+        .chain(called::next_call(state))
+        .chain(morning::next_digest(state))
+        .chain(mutes::next_end(state))
         .chain(state.runs.next_deadline())
         .min()
 }

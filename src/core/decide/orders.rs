@@ -10,6 +10,7 @@ use crate::{
     gate::{Asker, Gate, GateState},
     id::SessionId,
     prompt::{Prompt, PromptState},
+    ringing::Kind,
     session::{Launch, Life, Worktree},
     state::Row,
     text::Rich,
@@ -153,7 +154,13 @@ impl Work<'_> {
         let words = format!("{} could not be started: {why}.{kept}", session.name);
         let buttons = vec![super::reports::resume_button(&session)];
         let note = super::show::note(level, Rich::plain(words), buttons);
-        self.post_to_session(id, &note, Rank::Gate);
+        if level == Level::Ring {
+            let words = format!("could not be started: {why}");
+            self.happened(Kind::Failure, session.name.as_str(), &words);
+            self.post_news(Kind::Failure, id, &note, Rank::Gate);
+        } else {
+            self.post_to_session(id, &note, Rank::Gate);
+        }
         self.say_who_goes_on(id);
         self.show_thread(id);
     }

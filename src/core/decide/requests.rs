@@ -77,6 +77,13 @@ impl Work<'_> {
             Command::CancelRun { name } => self.cancel_for(&by, &name),
             Command::RetryRun { name, from } => self.retry_for(&by, &name, from.as_deref()),
             Command::ShowRun { name } => self.show_run(&name),
+            Command::Mute { words } => {
+                self.mute_as_written(&by, &words, None).map(|words| Reply::Done { words })
+            }
+            Command::Unmute { name } => {
+                self.unmute(&by, &name, None).map(|words| Reply::Done { words })
+            }
+            Command::Digest => Ok(Reply::Done { words: self.digest_for(&by).text }),
             Command::Workflows
             | Command::Runs(_)
             | Command::Tokens
@@ -324,6 +331,9 @@ impl State {
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::Answer { .. }
+            | Command::Mute { .. }
+            | Command::Unmute { .. }
+            | Command::Digest
             | Command::Tap { .. } => None,
         }
     }

@@ -18,6 +18,7 @@ use crate::{
     ledger::LedgerRow,
     mail::Mail,
     prompt::Prompt,
+    ringing::{DigestRow, Happened, MuteRow},
     run::{FrozenRow, RunLogRow, RunRow, SlotRow},
     session::Session,
 };
@@ -54,6 +55,9 @@ pub enum Row {
     Frozen(FrozenRow),
     RunLog(RunLogRow),
     Slot(SlotRow),
+    Happened(Happened),
+    Digest(DigestRow),
+    Mute(MuteRow),
     Journal(JournalEntry),
     Ledger(LedgerRow),
     Account(Account),

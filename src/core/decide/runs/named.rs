@@ -48,6 +48,9 @@ impl State {
             | Command::People
             | Command::Sessions
             | Command::Waiting
+            | Command::Mute { .. }
+            | Command::Unmute { .. }
+            | Command::Digest
             | Command::Status => None,
         }
     }

@@ -39,6 +39,7 @@ use crate::{
     ids::Ids,
     ledger::{LedgerRow, Price, Prices},
     mail::Mail,
+    ringing::Ringing,
     route::StoryPattern,
     run::StepOrder,
     session::Session,
@@ -161,6 +162,14 @@ fn rules() -> Rules {
         bounds: Bounds::default(),
         workflows: WorkflowRules::default(),
         lord: None,
+        policies: Vec::new(),
+        ringing: Ringing {
+            remind: None,
+            bundle: TimeDelta::zero(),
+            desk_delay: TimeDelta::zero(),
+            stuck_after: None,
+            ..Ringing::default()
+        },
         prices: prices(),
         budgets: crate::account::Budgets::default(),
     }
@@ -414,6 +423,9 @@ impl World {
             Row::Frozen(f) => format!("frozen {}", f.run),
             Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
             Row::Slot(s) => format!("slot {}", s.workflow),
+            Row::Happened(h) => format!("happened {:020}", h.number),
+            Row::Digest(d) => format!("digest {}", d.human),
+            Row::Mute(m) => format!("mute {} {:?}", m.human, m.what),
             Row::Account(a) => format!("account {:?}", a.scope),
             Row::Ledger(l) => format!("ledger {} {}", l.used.key.message, l.used.key.request),
             Row::Journal(entry) => {
@@ -523,6 +535,9 @@ impl World {
                 | Row::Identity(_)
                 | Row::LastHeard(_)
                 | Row::Slot(_)
+                | Row::Happened(_)
+                | Row::Digest(_)
+                | Row::Mute(_)
                 | Row::Account(_)
                 | Row::Journal(_) => {}
                 Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Ledger(_) => continue,
