@@ -550,7 +550,8 @@ mod tests {
             ("budget", keys::of::<BudgetRow>()),
             ("ringing", keys::of::<RingingRow>()),
         ];
-        assert!(tables.iter().map(|(table, _)| table).eq(TABLES));
+        let named: Vec<_> = tables.iter().map(|(table, _)| *table).collect();
+        assert_eq!(named, TABLES);
         let all = tables.iter();
         all.flat_map(|(table, keys)| keys.iter().map(move |key| format!("{table}.{key}"))).collect()
     }

@@ -20,7 +20,7 @@ mod workflows;
 
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
-pub use prices::{FILE as PRICES_FILE, PriceList};
+pub use prices::{AS_OF as PRICES_AS_OF, FILE as PRICES_FILE, PriceList};
 pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
     account::Budgets,

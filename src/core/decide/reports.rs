@@ -103,9 +103,7 @@ impl Work<'_> {
                 self.post_notice(id, Rich::plain(words));
             }
             AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
-                self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
-                self.step_cost_told(id);
-                self.check_reserve(id);
+                self.told_cost(id, |spent| spent.update(micro_usd, input_tokens, output_tokens));
             }
             AgentEvent::Usage { entries } => self.session_used(id, entries),
             AgentEvent::Degraded { what } => {
