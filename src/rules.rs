@@ -7,7 +7,7 @@ use vigie_core::{
     bridge::{Bridge, Limits, Room},
     id::{AgentName, BridgeName, ChatId, HumanId},
     route::{BadPrefix, StoryPattern},
-    state::{Chat, Person, Project, Rules, WorktreeRule},
+    state::{Accounts, Chat, Person, Project, Rules, WorktreeRule},
 };
 
 use crate::{
@@ -40,12 +40,20 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         bounds: config.bounds.clone(),
         workflows: config.workflows.rules.clone(),
         lord: config.lord.clone(),
+        accounts: accounts(config),
     })
 }
 
 fn without_mail(config: &Config) -> HashSet<AgentName> {
     let without = config.agents.iter().filter(|agent| !agent.kind.takes_mail());
     without.map(|agent| agent.name.clone()).collect()
+}
+
+/// Times are told in the zone of this machine, whose people read them.
+fn accounts(config: &Config) -> Accounts {
+    let shared =
+        config.agents.iter().filter_map(|agent| Some((agent.name.clone(), agent.account.clone()?)));
+    Accounts { of: shared.collect(), zone: iana_time_zone::get_timezone().ok() }
 }
 
 fn person(human: &config::Human) -> Person {

@@ -26,7 +26,7 @@ use std::{
     collections::BTreeMap, fs, io, net::SocketAddr, num::NonZeroUsize, path::PathBuf,
     time::Duration,
 };
-use vigie_core::id::{AgentName, HumanId, ProjectName};
+use vigie_core::id::{AccountName, AgentName, HumanId, ProjectName};
 use vigie_workflow::value::SecretName;
 
 use crate::{agents::AgentKind, confine::Level};
@@ -134,6 +134,8 @@ pub struct Agent {
     pub hide: Vec<PathBuf>,
     /// Another user of the system, as whom it runs.
     pub user: Option<String>,
+    /// The account it works on, where others share it; `None`: one of its own.
+    pub account: Option<AccountName>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,6 +50,7 @@ pub(super) struct AgentRow {
     pub confine: Text,
     pub hide: Option<Vec<Spanned<String>>>,
     pub user: Text,
+    pub account: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -10,6 +10,7 @@ use std::{
 
 use crate::{
     Timestamp,
+    account::LimitedView,
     agent::Choice,
     command::Refusal,
     gate::Answer,
@@ -533,6 +534,9 @@ pub struct PeerView {
     pub depth: u32,
     pub isolated: Isolated,
     pub created: Timestamp,
+    /// Its account is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<LimitedView>,
 }
 
 /// A gate of another session: that it waits, never what would answer it.

@@ -16,7 +16,7 @@ const fn entry(word: &'static str, english: &'static str, french: &'static str) 
 }
 
 /// What people need most stands first: a menu shows a handful at a time.
-pub const MENU: [MenuEntry; 21] = [
+pub const MENU: [MenuEntry; 22] = [
     entry("sessions", "What runs", "Ce qui tourne"),
     entry("waiting", "What waits for you", "Ce qui attend votre réponse"),
     entry(
@@ -68,6 +68,11 @@ pub const MENU: [MenuEntry; 21] = [
     ),
     entry("end", "End a session; it can be resumed", "Terminer une session ; elle peut reprendre"),
     entry("resume", "Go on with an ended session", "Reprendre une session terminée"),
+    entry(
+        "handover",
+        "Another agent goes on with a story: /handover PD-285 AGENT",
+        "Confier une story à un autre agent : /handover PD-285 AGENT",
+    ),
     entry(
         "kill",
         "End a session at once, with all its processes",

@@ -11,13 +11,14 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::{
     Timestamp,
+    account::{AccountRow, Trouble},
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
     gate::{Gate, GateState},
     id::{
-        BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
-        TicketId, TokenId,
+        AccountName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
+        SessionId, ThreadId, TicketId, TokenId,
     },
     mail::{Lately, Mail, Recipient},
     prompt::Prompt,
@@ -63,6 +64,8 @@ pub struct State {
     pub mails: BTreeMap<u64, Mail>,
     pub tickets: BTreeMap<TicketId, Ticket>,
     pub tokens: BTreeMap<TokenId, TokenRow>,
+    /// Those that something is wrong with.
+    pub troubles: BTreeMap<AccountName, Trouble>,
     pub runs: Runs,
     /// Whether the Lord is kept alive. It ends with us: a start begins anew.
     pub lord_watch: LordWatch,
@@ -132,6 +135,7 @@ impl State {
             mails: BTreeMap::new(),
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            troubles: BTreeMap::new(),
             runs: Runs::default(),
             lord_watch: LordWatch::On { tries: Vec::new() },
             mail_lately: Lately::default(),
@@ -244,6 +248,12 @@ impl State {
             Row::Run(run) => self.runs.put_row(run),
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
+            Row::Account(AccountRow { account, trouble: Some(trouble) }) => {
+                self.troubles.insert(account.clone(), trouble.clone());
+            }
+            Row::Account(AccountRow { account, trouble: None }) => {
+                self.troubles.remove(account);
+            }
         }
     }
 

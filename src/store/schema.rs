@@ -4,12 +4,13 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-const MIGRATIONS: [&str; 5] = [
+const MIGRATIONS: [&str; 6] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
     include_str!("schema/005.sql"),
+    include_str!("schema/010.sql"),
 ];
 
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), StoreError> {

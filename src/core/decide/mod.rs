@@ -2,6 +2,7 @@
 //! state, the same change is returned as rows to write, and effects follow once the rows are on
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
+mod accounts;
 mod allowed;
 mod answers;
 mod asking;
@@ -14,6 +15,7 @@ mod commands;
 mod digest;
 mod gates;
 mod given;
+mod handover;
 mod heard;
 mod looks;
 mod lord;
@@ -281,8 +283,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.show_runs();
     work.show_late_progress();
     work.keep_lord();
+    work.retry_accounts();
     work.offer_mail();
     work.hand_prompts();
+    work.tell_of_accounts();
     work.settle_read_answers();
     work.keep_shut_chats_short();
     work.send_due();
@@ -297,6 +301,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
+        .chain(accounts::next_due(state))
         .chain(state.runs.next_deadline())
         .min()
 }

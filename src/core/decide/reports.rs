@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use super::{About, Effect, Work, outbox::Draft, runs::TurnEnd, show};
 use crate::{
     Timestamp,
+    account::Why,
     agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
     bridge::{Action, Body, Button, Level, Mark, Post, Progress, Weight},
     delivery::{DeliveryState, Outgoing, Rank, Shown},
@@ -57,11 +58,11 @@ impl Work<'_> {
         session.last_seq = report.seq;
         session.heard = Some(self.now);
         self.put(Row::Session(session));
-        self.apply(id, run, report.what);
+        self.apply(id, run, report.at, report.what);
         self.effect(Effect::Acknowledge { session: id, run, seq: report.seq });
     }
 
-    fn apply(&mut self, id: SessionId, run: u32, what: AgentEvent) {
+    fn apply(&mut self, id: SessionId, run: u32, at: Timestamp, what: AgentEvent) {
         match what {
             AgentEvent::Started { pid, version, conversation } => {
                 let detail = json!({ "pid": pid, "version": version });
@@ -92,7 +93,7 @@ impl Work<'_> {
             AgentEvent::Finished { turn, text, provisional } => {
                 self.finished(id, turn, &text, provisional);
             }
-            AgentEvent::TurnFailed { turn, kind, text } => self.turn_failed(id, turn, kind, &text),
+            AgentEvent::TurnFailed { kind, text, .. } => self.turn_failed(id, at, kind, &text),
             AgentEvent::Interrupted { .. } => self.interrupted(id),
             AgentEvent::Compacted => {
                 self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![]);
@@ -176,7 +177,16 @@ impl Work<'_> {
             self.journal("prompt_taken", about, json!({ "prompt": prompt.id }));
             self.mark_taken(&prompt);
             self.stirred_by(&prompt);
+            let asked = prompt.by.as_ref().map(|_| shortened(&prompt.text));
             self.begin_turn(id, turn, by);
+            self.change(id, |s| {
+                if let Some(turn) = &mut s.turn {
+                    turn.asked = asked;
+                }
+            });
+            if let Some(cut) = prompt.goes_on {
+                return self.cut_turn_begins(id, *cut);
+            }
             if let Some(of_step) = prompt.of_step {
                 self.step_turn_begins(id, of_step);
             }
@@ -222,6 +232,7 @@ impl Work<'_> {
                 shown: Vec::new(),
                 finals: 0,
                 of_step: None,
+                asked: None,
             });
         });
         self.show_thread(id);
@@ -244,6 +255,9 @@ impl Work<'_> {
 
     fn prompt_refused(&mut self, id: SessionId, prompt: PromptId, why: RefusedPrompt) {
         let Some(mut prompt) = self.prompt(prompt) else { return };
+        if prompt.goes_on.is_some() {
+            return self.going_on_refused(id, prompt, &why);
+        }
         if !prompt.mails.is_empty() {
             return self.mail_prompt_refused(prompt, &why);
         }
@@ -294,6 +308,10 @@ impl Work<'_> {
     fn foreign_turn(&mut self, id: SessionId, turn: Option<TurnId>, text: &str) {
         self.mail_read_in_turn(id);
         self.begin_turn(id, turn, None);
+        if !text.trim().is_empty() {
+            // Whoever writes at the desk goes on with it themselves.
+            self.taken_up_at_desk(id);
+        }
         let name = self.session_name(id);
         self.show_foreign_words(id, &format!("At the desk of {name}: "), text);
     }
@@ -314,6 +332,7 @@ impl Work<'_> {
         if self.state.sessions.get(&id).is_some_and(|s| s.turn.is_none()) {
             self.begin_turn(id, turn, None);
         }
+        self.account_answers(id);
         self.change(id, |s| {
             if let Some(turn) = &mut s.turn {
                 turn.lines.push(line);
@@ -402,7 +421,7 @@ impl Work<'_> {
         self.edit_all(&sent, post, Rank::Progress);
     }
 
-    fn end_turn(&mut self, id: SessionId, verb: &str) {
+    pub(super) fn end_turn(&mut self, id: SessionId, verb: &str) {
         let since =
             self.state.sessions.get(&id).and_then(|s| s.turn.as_ref()).map(|turn| turn.since);
         if let Some(since) = since {
@@ -415,6 +434,7 @@ impl Work<'_> {
     }
 
     fn finished(&mut self, id: SessionId, _turn: Option<TurnId>, text: &str, provisional: bool) {
+        self.account_answers(id);
         let level = self.level_of_words(id);
         let of_step = self.turn_of_step(id).filter(|_| !provisional);
         if provisional {
@@ -432,7 +452,7 @@ impl Work<'_> {
     }
 
     /// The whole of it, for whoever waits for it.
-    fn keep_answer(&mut self, session: SessionId, text: &str) {
+    pub(super) fn keep_answer(&mut self, session: SessionId, text: &str) {
         let masked = text::mask(text).text;
         let mut text = masked.clone();
         if masked.len() > LONGEST_ANSWER {
@@ -451,15 +471,14 @@ impl Work<'_> {
         }
     }
 
-    fn turn_failed(&mut self, id: SessionId, _turn: Option<TurnId>, kind: FailureKind, text: &str) {
+    fn turn_failed(&mut self, id: SessionId, at: Timestamp, kind: FailureKind, text: &str) {
+        if let Some(why) = Why::of(kind) {
+            return self.cut_off(id, why, at, text);
+        }
+        self.account_answers(id);
         let name = self.session_name(id);
-        let what = match kind {
-            FailureKind::Limit => "is at its usage limit",
-            FailureKind::Service => "could not reach its service",
-            FailureKind::Account => "is not logged in, or its account was refused",
-            FailureKind::Request => "was refused by its service",
-            FailureKind::Other => "failed",
-        };
+        let what =
+            if kind == FailureKind::Request { "was refused by its service" } else { "failed" };
         let said = text::mask(text).text;
         self.keep_answer(id, &format!("(no answer: {name} {what}: {})", said.trim()));
         let of_step = self.turn_of_step(id);
@@ -489,8 +508,11 @@ impl Work<'_> {
         self.mail_read_in_turn(id);
         let name = self.session_name(id);
         self.journal_session("turn_interrupted", id);
-        let next =
-            if self.state.line_of(id).next().is_some() { " What waits goes in now." } else { "" };
+        let next = match self.limited_words(id) {
+            _ if self.state.line_of(id).next().is_none() => String::new(),
+            None => " What waits goes in now.".into(),
+            Some(words) => format!(" What waits is kept: {words}."),
+        };
         self.tell(id, Level::Note, &format!("{name} stopped; its context is kept.{next}"), vec![]);
     }
 
@@ -509,6 +531,7 @@ impl Work<'_> {
             )),
         };
         self.step_turn_ends(id, of_step, &end);
+        self.cut_of_gone(id, session.ending.is_some());
         let life = match (&session.ending, how) {
             (Some(ending), _) => Life::Ended { at, how: self.ended_by(&ending.by) },
             (None, ExitStatus::Code { code: 0 }) => Life::Ended { at, how: Ended::Itself },
@@ -536,6 +559,7 @@ impl Work<'_> {
         self.say_exit(&session, &life, &words, last);
         self.say_who_goes_on(id);
         self.show_thread(id);
+        self.hand_over_gone(id);
     }
 
     pub(super) fn ended_by(&self, by: &EndedBy) -> Ended {
@@ -607,6 +631,18 @@ impl Work<'_> {
             if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
         self.post_to_session(session.id, &show::note(level, text, buttons), Rank::Final);
     }
+}
+
+/// A person's words as they are quoted to whoever goes on with them.
+fn shortened(words: &str) -> String {
+    const MOST: usize = 4_000;
+    let masked = text::mask(words).text;
+    if masked.chars().count() <= MOST {
+        return masked;
+    }
+    let mut short: String = masked.chars().take(MOST).collect();
+    short.push('…');
+    short
 }
 
 pub(super) fn resume_button(session: &Session) -> Button {

@@ -37,6 +37,7 @@ pub(super) enum Name {
     Runs,
     Cancel,
     Retry,
+    HandOver,
 }
 
 impl Name {
@@ -50,7 +51,7 @@ impl Name {
 const ANSWERS: [&str; 3] = ["approve", "deny", "back"];
 
 /// Every command: its word, what it stands for, and what the help says.
-pub(super) const COMMANDS: [(&str, Name, &str); 19] = [
+pub(super) const COMMANDS: [(&str, Name, &str); 20] = [
     ("sessions", Name::Sessions, "what runs"),
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
@@ -71,7 +72,12 @@ pub(super) const COMMANDS: [(&str, Name, &str); 19] = [
     ("run", Name::Run, "NAME name=value: start a workflow; alone: what can be run"),
     ("runs", Name::Runs, "what workflows do and did"),
     ("cancel", Name::Cancel, "NAME: end a run, such as release-12"),
-    ("retry", Name::Retry, "NAME [STEP]: run again what failed, or that step and what needs it"),
+    (
+        "retry",
+        Name::Retry,
+        "NAME [STEP]: run again what failed, or that step and what needs it. ACCOUNT: try an account again that is stopped",
+    ),
+    ("handover", Name::HandOver, "NAME AGENT: another agent goes on with the story"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];

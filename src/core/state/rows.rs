@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
+    account::AccountRow,
     bridge::{Attached, Health, Place, Room},
     caller::{Ticket, TokenRow},
     command::Kept,
@@ -52,6 +53,7 @@ pub enum Row {
     Frozen(FrozenRow),
     RunLog(RunLogRow),
     Slot(SlotRow),
+    Account(AccountRow),
     Journal(JournalEntry),
 }
 

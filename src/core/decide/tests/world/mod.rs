@@ -42,8 +42,8 @@ use crate::{
     run::StepOrder,
     session::Session,
     state::{
-        Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
-        Strangers, WorkflowRules, WorktreeRule,
+        Accounts, Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules,
+        State, Strangers, WorkflowRules, WorktreeRule,
     },
 };
 
@@ -160,6 +160,7 @@ fn rules() -> Rules {
         bounds: Bounds::default(),
         workflows: WorkflowRules::default(),
         lord: None,
+        accounts: Accounts { of: HashMap::new(), zone: Some("Europe/Paris".into()) },
     }
 }
 
@@ -404,6 +405,7 @@ impl World {
             Row::Frozen(f) => format!("frozen {}", f.run),
             Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
             Row::Slot(s) => format!("slot {}", s.workflow),
+            Row::Account(a) => format!("account {}", a.account),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 self.journal_of.push((entry.kind.clone(), entry.session));
@@ -511,6 +513,7 @@ impl World {
                 | Row::Identity(_)
                 | Row::LastHeard(_)
                 | Row::Slot(_)
+                | Row::Account(_)
                 | Row::Journal(_) => {}
                 Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) => continue,
             }
