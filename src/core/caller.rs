@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     Timestamp,
-    account::LimitedView,
+    outage::LimitedView,
     agent::Choice,
     command::Refusal,
     gate::Answer,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
-    account::LimitedView,
+    outage::LimitedView,
     agent::PromptForm,
     bridge::{Action, Card, Place},
     caller::{Isolated, TokenHash, TokenRow, TokenScope},

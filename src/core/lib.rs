@@ -2,7 +2,6 @@
 //! there is no disk, network, clock or task in here, and the manifest keeps it so.
 #![deny(clippy::wildcard_enum_match_arm)]
 
-pub mod account;
 pub mod agent;
 pub mod answer;
 pub mod bridge;
@@ -19,6 +18,7 @@ pub mod limit;
 pub mod mail;
 pub mod menu;
 pub mod nearest;
+pub mod outage;
 pub mod prompt;
 pub mod risk;
 pub mod route;

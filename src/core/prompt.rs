@@ -7,7 +7,7 @@ use vigie_workflow::value::StepPath;
 
 use crate::{
     Timestamp,
-    account::Cut,
+    outage::Cut,
     agent::PromptForm,
     bridge::Place,
     id::{HeardId, HumanId, MailId, MessageId, OrderId, PromptId, RunId, SessionId, SessionName},

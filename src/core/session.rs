@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    account::Cut,
+    outage::Cut,
     agent::{ExitStatus, Order},
     bridge::SessionLook,
     caller::{Isolated, Principal, TokenHash},

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::{
     Timestamp,
-    account::{AccountRow, Trouble},
+    outage::{OutageRow, Trouble},
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
@@ -248,10 +248,10 @@ impl State {
             Row::Run(run) => self.runs.put_row(run),
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
-            Row::Account(AccountRow { account, trouble: Some(trouble) }) => {
+            Row::Outage(OutageRow { account, trouble: Some(trouble) }) => {
                 self.troubles.insert(account.clone(), trouble.clone());
             }
-            Row::Account(AccountRow { account, trouble: None }) => {
+            Row::Outage(OutageRow { account, trouble: None }) => {
                 self.troubles.remove(account);
             }
         }

@@ -100,7 +100,7 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
         Row::Ticket,
     )?;
     rows(db, &mut found, "token", "SELECT id, body FROM token", Row::Token)?;
-    rows(db, &mut found, "account", "SELECT account, body FROM account", Row::Account)?;
+    rows(db, &mut found, "outage", "SELECT account, body FROM outage", Row::Account)?;
     rows(db, &mut found, "slot", "SELECT workflow, body FROM slot", Row::Slot)?;
     runs::load(db, &mut found)?;
     found.messages = messages(db)?;

@@ -158,7 +158,7 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Frozen(frozen) => runs::put_frozen(db, frozen)?,
         Row::RunLog(line) => runs::put_line(db, line)?,
         Row::Slot(slot) => put_by_id(db, "slot", "workflow", &slot.workflow, slot)?,
-        Row::Account(row) => put_by_id(db, "account", "account", &row.account, row)?,
+        Row::Outage(row) => put_by_id(db, "outage", "account", &row.account, row)?,
         Row::Focus(focus) => {
             let sql = "INSERT INTO focus (place, human, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (place, human) DO UPDATE SET body = ?3";

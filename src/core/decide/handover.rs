@@ -74,7 +74,7 @@ impl Work<'_> {
         }
         let accounts = &self.state.rules.accounts;
         let account = accounts.of(to);
-        let stopped = self.state.trouble_of(to).is_some_and(crate::account::Trouble::holds);
+        let stopped = self.state.trouble_of(to).is_some_and(crate::outage::Trouble::holds);
         if account == accounts.of(&session.agent) && stopped {
             return no(format!("{to} works on the same account, {account}, which is stopped"));
         }

@@ -2,7 +2,6 @@
 //! state, the same change is returned as rows to write, and effects follow once the rows are on
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
-mod accounts;
 mod allowed;
 mod answers;
 mod asking;
@@ -23,6 +22,7 @@ mod mail;
 mod noted;
 mod orders;
 mod outbox;
+mod outages;
 mod outcome;
 mod peers;
 mod people;
@@ -301,7 +301,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
-        .chain(accounts::next_due(state))
+        .chain(outages::next_due(state))
         .chain(state.runs.next_deadline())
         .min()
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::{About, Effect, Work, outbox::Draft, runs::TurnEnd, show};
 use crate::{
     Timestamp,
-    account::Why,
+    outage::Why,
     agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
     bridge::{Action, Body, Button, Level, Mark, Post, Progress, Weight},
     delivery::{DeliveryState, Outgoing, Rank, Shown},

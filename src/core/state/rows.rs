@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
-    account::AccountRow,
+    outage::OutageRow,
     bridge::{Attached, Health, Place, Room},
     caller::{Ticket, TokenRow},
     command::Kept,
@@ -53,7 +53,7 @@ pub enum Row {
     Frozen(FrozenRow),
     RunLog(RunLogRow),
     Slot(SlotRow),
-    Account(AccountRow),
+    Outage(OutageRow),
     Journal(JournalEntry),
 }
 

@@ -2,13 +2,13 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
-mod accounts;
 mod budget;
 mod gates;
 mod handover;
 mod late;
 mod lord;
 mod mail;
+mod outages;
 mod outbox;
 mod people;
 mod readers;

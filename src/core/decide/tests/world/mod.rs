@@ -405,7 +405,7 @@ impl World {
             Row::Frozen(f) => format!("frozen {}", f.run),
             Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
             Row::Slot(s) => format!("slot {}", s.workflow),
-            Row::Account(a) => format!("account {}", a.account),
+            Row::Outage(a) => format!("outage {}", a.account),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 self.journal_of.push((entry.kind.clone(), entry.session));
@@ -513,7 +513,7 @@ impl World {
                 | Row::Identity(_)
                 | Row::LastHeard(_)
                 | Row::Slot(_)
-                | Row::Account(_)
+                | Row::Outage(_)
                 | Row::Journal(_) => {}
                 Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) => continue,
             }

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::world::*;
 use crate::{
     Timestamp,
-    account::{Stand, Why},
+    outage::{Stand, Why},
     agent::{AgentEvent, Doing, FailureKind, OrderKind, PromptForm},
     bridge::{Level, Mark},
     caller::{Confirmed, Letter},

@@ -12,7 +12,7 @@ use crate::{
 
 /// An account as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AccountRow {
+pub struct OutageRow {
     pub account: AccountName,
     /// `None`: it works.
     pub trouble: Option<Trouble>,

@@ -2,7 +2,7 @@
 
 use crate::{
     Timestamp,
-    account::{Named, Stand, Trouble, Why},
+    outage::{Named, Stand, Trouble, Why},
     bridge::{Body, Level, Post},
     decide::show,
     id::AccountName,

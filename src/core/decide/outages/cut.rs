@@ -5,7 +5,7 @@ use serde_json::json;
 use super::words;
 use crate::{
     Timestamp,
-    account::{Cut, Why},
+    outage::{Cut, Why},
     agent::{PromptForm, RefusedPrompt},
     bridge::Level,
     decide::{About, Work, runs::TurnEnd, show},

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{About, Work, commands::NEEDS_TALKER};
 use crate::{
     Timestamp,
-    account::{AccountRow, LimitedView, Named, Stand, Trouble, Why, Works},
+    outage::{OutageRow, LimitedView, Named, Stand, Trouble, Why, Works},
     command::Refusal,
     delivery::Shown,
     id::{AccountName, AgentName, HumanId, SessionId},
@@ -123,7 +123,7 @@ impl State {
 
 impl Work<'_> {
     fn put_trouble(&mut self, account: &AccountName, trouble: Option<Trouble>) {
-        self.put(Row::Account(AccountRow { account: account.clone(), trouble }));
+        self.put(Row::Outage(OutageRow { account: account.clone(), trouble }));
     }
 
     /// Somewhere in so many milliseconds.
