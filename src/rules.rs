@@ -6,6 +6,7 @@ use vigie_core::{
     answer::Words,
     bridge::{Bridge, Limits, Room},
     id::{AgentName, BridgeName, ChatId, HumanId},
+    ringing::Ringing,
     route::{BadPrefix, StoryPattern},
     state::{Accounts, Chat, Person, Project, Rules, WorktreeRule},
 };
@@ -41,6 +42,10 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         workflows: config.workflows.rules.clone(),
         lord: config.lord.clone(),
         accounts: accounts(config),
+        policies: config.policies.clone(),
+        prices: config.prices.prices.clone(),
+        budgets: config.budget.clone(),
+        ringing: ringing(config),
     })
 }
 
@@ -49,11 +54,19 @@ fn without_mail(config: &Config) -> HashSet<AgentName> {
     without.map(|agent| agent.name.clone()).collect()
 }
 
-/// Times are told in the zone of this machine, whose people read them.
+/// Times are told in the zone of the first who has one, else in that of this machine.
 fn accounts(config: &Config) -> Accounts {
     let shared =
         config.agents.iter().filter_map(|agent| Some((agent.name.clone(), agent.account.clone()?)));
-    Accounts { of: shared.collect(), zone: iana_time_zone::get_timezone().ok() }
+    let told = config.humans.iter().find_map(|human| Some(human.hours.as_ref()?.zone.name()));
+    let zone = told.map(str::to_owned).or_else(|| iana_time_zone::get_timezone().ok());
+    Accounts { of: shared.collect(), zone }
+}
+
+fn ringing(config: &Config) -> Ringing {
+    let people = config.humans.iter();
+    let people = people.filter_map(|human| Some((human.id.clone(), human.hours.clone()?)));
+    Ringing { people: people.collect(), ..config.ringing.clone() }
 }
 
 fn person(human: &config::Human) -> Person {

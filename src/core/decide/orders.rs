@@ -10,6 +10,7 @@ use crate::{
     gate::{Asker, Gate, GateState},
     id::SessionId,
     prompt::{Prompt, PromptState},
+    ringing::Kind,
     session::{Launch, Life, Session, Worktree},
     state::{Row, State},
     text::Rich,
@@ -66,10 +67,14 @@ impl Work<'_> {
         self.hand_one_by_one();
     }
 
-    pub(super) fn hand_next(&mut self, id: SessionId) {
+    /// `false`: nothing goes in now.
+    pub(super) fn hand_next(&mut self, id: SessionId) -> bool {
         let Some(next) = self.state.sessions.get(&id).and_then(|s| self.state.next_for(s)) else {
-            return;
+            return false;
         };
+        if !self.may_begin_turn(id) {
+            return false;
+        }
         if self.is_spent(id) {
             self.renew_reserve(id);
         }
@@ -77,6 +82,7 @@ impl Work<'_> {
             Next::GoesOn => self.go_on_where_cut(id),
             Next::Prompt(prompt) => self.hand(*prompt),
         }
+        true
     }
 
     pub(super) fn hand(&mut self, mut prompt: Prompt) {
@@ -192,7 +198,13 @@ impl Work<'_> {
         let words = format!("{} could not be started: {why}.{kept}", session.name);
         let buttons = vec![super::reports::resume_button(&session)];
         let note = super::show::note(level, Rich::plain(words), buttons);
-        self.post_to_session(id, &note, Rank::Gate);
+        if level == Level::Ring {
+            let words = format!("could not be started: {why}");
+            self.happened(Kind::Failure, session.name.as_str(), &words);
+            self.post_news(Kind::Failure, id, &note, Rank::Gate);
+        } else {
+            self.post_to_session(id, &note, Rank::Gate);
+        }
         self.say_who_goes_on(id);
         self.show_thread(id);
         self.hand_over_gone(id);
@@ -216,6 +228,7 @@ impl Work<'_> {
             s.token = None;
             s.life = Life::Starting { since };
             s.turn = None;
+            (s.silent, s.stuck) = (None, None);
             s.ending = None;
             s.interrupting = None;
             s.spent.new_run();

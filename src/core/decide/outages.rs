@@ -8,17 +8,19 @@ mod words;
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{About, Work, commands::NEEDS_TALKER};
+use super::{About, Work, commands::NEEDS_TALKER, hush::Cause};
 use crate::{
     Timestamp,
     outage::{OutageRow, LimitedView, Named, Stand, Trouble, Why, Works},
+    bridge::Post,
     command::Refusal,
-    delivery::Shown,
+    delivery::{Rank, Shown},
     id::{AccountName, AgentName, HumanId, SessionId},
     limit::named_reset,
     prompt::{Prompt, PromptState},
+    ringing::Kind,
     session::{Life, Session},
-    state::{Role, Row, State},
+    state::{Chat, Role, Row, State},
     text,
 };
 
@@ -57,6 +59,9 @@ const AFTER_RESET_MS: u64 = 20_000;
 
 /// From one session that goes on to the next.
 const STAGGER_MS: u64 = 3_000;
+
+/// Until it is looked again at sessions that may not begin a turn.
+const BLOCKED_MS: u64 = 60_000;
 
 /// So much later than was named before is another limit.
 const ANOTHER: TimeDelta = TimeDelta::minutes(30);
@@ -274,10 +279,12 @@ impl Work<'_> {
             });
         for (account, next, works) in going.collect::<Vec<_>>() {
             let ready = self.ready_of(&account);
-            if let Some(first) = ready.first().filter(|_| next <= self.now) {
-                self.hand_next(*first);
-                let next = self.now + TimeDelta::milliseconds(STAGGER_MS.cast_signed());
-                let next = next + self.jitter(STAGGER_MS);
+            if !ready.is_empty() && next <= self.now {
+                // What may not begin for the money it would cost lets the next go first.
+                let went = ready.into_iter().any(|id| self.hand_next(id));
+                let pause = if went { STAGGER_MS } else { BLOCKED_MS };
+                let next = self.now + TimeDelta::milliseconds(pause.cast_signed());
+                let next = next + self.jitter(pause);
                 if let Some(mut trouble) = self.state.troubles.get(&account).cloned() {
                     trouble.stand = Stand::GoesOn { next, works };
                     self.put_trouble(&account, Some(trouble));
@@ -307,7 +314,7 @@ impl Work<'_> {
         let Some(trouble) = self.state.troubles.get(account).cloned() else { return };
         if trouble.is_said() {
             let post = words::over(account, &trouble, self.zone(), self.now);
-            self.edit_all(&trouble.said, &post, crate::delivery::Rank::Note);
+            self.edit_all(&trouble.said, &post, Rank::Note);
         }
         self.put_trouble(account, None);
         self.journal("account_works", About::default(), json!({ "account": account }));
@@ -332,20 +339,32 @@ impl Work<'_> {
             let post = words::post(self.state, &account, &trouble);
             let words = words::of(&post);
             if !trouble.is_said() {
-                let rank = crate::delivery::Rank::Final;
-                let chats = self.state.hearing();
-                let shown =
-                    chats.iter().map(|chat| self.post_about(chat, None, post.clone(), rank));
-                trouble.said = shown.collect::<Vec<Shown>>();
+                trouble.said = self.say_of_account(&account, trouble.why, &post);
             } else if trouble.said_words == words {
                 continue;
             } else {
-                self.edit_all(&trouble.said, &post, crate::delivery::Rank::Note);
+                self.edit_all(&trouble.said, &post, Rank::Note);
             }
             trouble.said_words = words;
             self.put_trouble(&account, Some(trouble));
             self.show_account(&account);
         }
+    }
+
+    /// Says it in every chat, as loud as such news are set to be and no louder than it is.
+    fn say_of_account(&mut self, account: &AccountName, why: Why, post: &Post) -> Vec<Shown> {
+        let kind = if why.passes() { Kind::Limit } else { Kind::Trouble };
+        let words = words::of(post);
+        let words = words.strip_prefix(account.as_str()).unwrap_or(&words).trim().to_owned();
+        self.happened(kind, account.as_str(), &words);
+        let Some(most) = self.loudness(kind).level() else { return Vec::new() };
+        let cause = Cause { kind, ..Cause::vigie() };
+        let chats = self.state.hearing();
+        let say = |chat: &Chat| {
+            let level = self.level_in(chat, most.min(post.level), &cause);
+            self.post_as_loud(chat, None, Post { level, ..post.clone() }, Rank::Final)
+        };
+        chats.iter().map(say).collect()
     }
 
     /// Brings the threads of its sessions up to date.

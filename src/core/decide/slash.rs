@@ -38,6 +38,11 @@ pub(super) enum Name {
     Cancel,
     Retry,
     HandOver,
+    Digest,
+    Mute,
+    Unmute,
+    Cost,
+    Budget,
 }
 
 impl Name {
@@ -51,7 +56,7 @@ impl Name {
 const ANSWERS: [&str; 3] = ["approve", "deny", "back"];
 
 /// Every command: its word, what it stands for, and what the help says.
-pub(super) const COMMANDS: [(&str, Name, &str); 20] = [
+pub(super) const COMMANDS: &[(&str, Name, &str)] = &[
     ("sessions", Name::Sessions, "what runs"),
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
@@ -78,6 +83,11 @@ pub(super) const COMMANDS: [(&str, Name, &str); 20] = [
         "NAME [STEP]: run again what failed, or that step and what needs it. ACCOUNT: try an account again that is stopped",
     ),
     ("handover", Name::HandOver, "NAME AGENT: another agent goes on with the story"),
+    ("digest", Name::Digest, "what happened since the last one, and what waits"),
+    ("mute", Name::Mute, "NAME 2h: keep a session from ringing for you; alone: what is muted"),
+    ("unmute", Name::Unmute, "NAME: let it ring again"),
+    ("cost", Name::Cost, "[NAME]: what was spent, and may be"),
+    ("budget", Name::Budget, "NAME 5: what a session or story may cost; or more, none, usual"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];

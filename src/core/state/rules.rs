@@ -6,10 +6,14 @@ use std::collections::{HashMap, HashSet};
 use super::Chat;
 use crate::{
     Timestamp,
+    account::Budgets,
     answer::Words,
     bridge::{Limits, Room},
     caller::Bounds,
     id::{AccountName, AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    policy::Policy,
+    ringing::Ringing,
+    ledger::Prices,
     route::StoryPattern,
 };
 
@@ -34,9 +38,14 @@ pub struct Rules {
     pub bounds: Bounds,
     pub workflows: WorkflowRules,
     pub lord: Option<Lord>,
+    /// What is decided before anybody is asked, in the order of the configuration.
+    pub policies: Vec<Policy>,
+    pub prices: Prices,
+    pub budgets: Budgets,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
     pub accounts: Accounts,
+    pub ringing: Ringing,
 }
 
 /// On which account agents work, and in which time zone its limits are told.

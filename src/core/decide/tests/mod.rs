@@ -2,9 +2,12 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
+mod accounts;
 mod budget;
+mod day;
 mod gates;
 mod handover;
+mod ledger;
 mod late;
 mod lord;
 mod mail;
@@ -12,12 +15,15 @@ mod outages;
 mod outbox;
 mod people;
 mod readers;
+mod quiet;
 mod ring;
 mod routing;
+mod ruled;
 mod runs;
 mod services;
 mod sessions;
 mod spawn;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;
