@@ -10,7 +10,6 @@ use std::{
 
 use crate::{
     Timestamp,
-    outage::LimitedView,
     agent::Choice,
     command::Refusal,
     gate::Answer,
@@ -19,6 +18,7 @@ use crate::{
         TicketId, TokenId,
     },
     mail::Mail,
+    outage::LimitedView,
     run::{RunView, StartRun, WorkflowView},
     session::{Life, Role, Spent, Summary},
 };

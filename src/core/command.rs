@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use crate::{
     Timestamp,
     account::Wanted,
-    outage::LimitedView,
     agent::PromptForm,
     bridge::{Action, Card, Place},
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
@@ -15,6 +14,7 @@ use crate::{
         AccountName, AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode,
         ProjectName, PromptId, SessionId, SessionName,
     },
+    outage::LimitedView,
     prompt::Prompt,
     run::{RunListing, RunView, StartRun, WorkflowView},
     session::Session,

@@ -7,10 +7,10 @@ use vigie_workflow::value::StepPath;
 
 use crate::{
     Timestamp,
-    outage::Cut,
     agent::PromptForm,
     bridge::Place,
     id::{HeardId, HumanId, MailId, MessageId, OrderId, PromptId, RunId, SessionId, SessionName},
+    outage::Cut,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

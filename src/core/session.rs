@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Timestamp,
     agent::{ExitStatus, Order, Running},
-    outage::Cut,
     bridge::SessionLook,
     caller::{Isolated, Principal, TokenHash},
     id::{AgentName, HumanId, ProjectName, RunId, SessionId, SessionName, TurnId},
     ledger::Tokens,
     mail::Mail,
+    outage::Cut,
     prompt::OfStep,
 };
 

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use crate::{
     Timestamp,
     account::{Account, Scope},
-    outage::{OutageRow, Trouble},
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
@@ -23,6 +22,7 @@ use crate::{
     },
     ledger::{Recent, UsageKey, Used},
     mail::{Lately, Mail, Recipient},
+    outage::{OutageRow, Trouble},
     prompt::Prompt,
     ringing::{DigestRow, Happened, MuteRow, Muted},
     run::KnownRun,

@@ -11,12 +11,12 @@ use serde_json::json;
 use super::{About, Work, commands::NEEDS_TALKER, hush::Cause};
 use crate::{
     Timestamp,
-    outage::{OutageRow, LimitedView, Named, Stand, Trouble, Why, Works},
     bridge::Post,
     command::Refusal,
     delivery::{Rank, Shown},
     id::{AccountName, AgentName, HumanId, SessionId},
     limit::named_reset,
+    outage::{LimitedView, Named, OutageRow, Stand, Trouble, Why, Works},
     prompt::{Prompt, PromptState},
     ringing::Kind,
     session::{Life, Session},

@@ -7,12 +7,12 @@ use std::fmt::Write as _;
 use super::{About, Effect, Work, outbox::Draft, runs::TurnEnd, show};
 use crate::{
     Timestamp,
-    outage::Why,
     agent::{AgentEvent, Doing, ExitStatus, FailureKind, Held, RefusedPrompt, Report},
     bridge::{Action, Body, Button, Level, Mark, Post, Progress, Weight},
     delivery::{DeliveryState, Outgoing, Rank, Shown},
     gate::Asker,
     id::{HumanId, PromptId, SessionId, TurnId},
+    outage::Why,
     prompt::{Prompt, PromptState},
     ringing::Kind,
     session::{Begun, Ended, EndedBy, Life, Session, Silent, Turn, exit_words},

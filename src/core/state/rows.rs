@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use crate::{
     Timestamp,
     account::Account,
-    outage::OutageRow,
     bridge::{Attached, Health, Place, Room},
     caller::{Ticket, TokenRow},
     command::Kept,
@@ -18,6 +17,7 @@ use crate::{
     },
     ledger::LedgerRow,
     mail::Mail,
+    outage::OutageRow,
     prompt::Prompt,
     ringing::{DigestRow, Happened, MuteRow},
     run::{FrozenRow, RunLogRow, RunRow, SlotRow},

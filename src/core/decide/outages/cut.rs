@@ -5,11 +5,11 @@ use serde_json::json;
 use super::words;
 use crate::{
     Timestamp,
-    outage::{Cut, Why},
     agent::{PromptForm, RefusedPrompt},
     bridge::Level,
     decide::{About, Work, runs::TurnEnd, show},
     id::{PromptId, SessionId},
+    outage::{Cut, Why},
     prompt::{OfStep, Prompt, PromptState},
     session::TurnOfStep,
     state::Row,

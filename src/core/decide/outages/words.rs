@@ -2,11 +2,11 @@
 
 use crate::{
     Timestamp,
-    outage::{Named, Stand, Trouble, Why},
     bridge::{Body, Level, Post},
     decide::show,
     id::AccountName,
     limit::{clock, clock_and_zone},
+    outage::{Named, Stand, Trouble, Why},
     prompt::PromptState,
     session::Session,
     state::State,

@@ -5,12 +5,12 @@ use chrono::TimeDelta;
 use super::world::*;
 use crate::{
     Timestamp,
-    outage::{Stand, Why},
     agent::{AgentEvent, Doing, FailureKind, OrderKind, PromptForm},
     bridge::{Level, Mark},
     caller::{Confirmed, Letter},
     command::{Command, Refusal, Reply, Start},
     id::{AccountName, AgentName, HumanId, TurnId},
+    outage::{Stand, Why},
     session::Life,
 };
 
