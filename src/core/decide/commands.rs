@@ -20,6 +20,8 @@ use crate::{
     text::{Rich, Style},
 };
 
+/// What a viewer hears who asks for more than to see.
+pub(super) const NEEDS_TALKER: &str = "You may look, not command.";
 /// How a budget is written.
 const BUDGETS: &str = "Write /budget NAME and dollars, such as /budget PD-285 5; or more for as much again, none for no limit, usual for what the configuration says.";
 
@@ -66,6 +68,13 @@ impl Work<'_> {
                 Ok(Rich::plain("No focus any more."))
             }
             Name::File => return self.slash_file(message, scope, arguments),
+            Name::HandOver => self.slash_hand_over(message, arguments).map(Rich::plain),
+            Name::Retry if arguments.is_empty() && !self.state.troubles.is_empty() => {
+                self.retry_account(None, &message.human).map(Rich::plain)
+            }
+            Name::Retry if self.is_troubled(arguments) => {
+                self.retry_account(Some(arguments), &message.human).map(Rich::plain)
+            }
             Name::Run | Name::Runs | Name::Cancel | Name::Retry => {
                 self.slash_about_runs(message, name, arguments);
                 return HeardOutcome::Handled;
@@ -105,6 +114,7 @@ impl Work<'_> {
             | Name::Screen
             | Name::Diff
             | Name::Transcript
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
@@ -177,7 +187,7 @@ impl Work<'_> {
     fn slash_on(&mut self, message: &Message, id: SessionId, name: Name) -> Result<(), Refusal> {
         let session = self.session_name(id);
         if self.state.rules.people.get(&message.human).is_none_or(|p| p.role < Role::Talker) {
-            return Err(Refusal::AlreadyDecided("You may look, not command.".into()));
+            return Err(Refusal::AlreadyDecided(NEEDS_TALKER.into()));
         }
         let live = self.is_live(id);
         let need_live =
@@ -206,6 +216,7 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
@@ -232,6 +243,7 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
@@ -295,6 +307,20 @@ impl Work<'_> {
         };
         self.look(message, session, LookAt::File { path: path.to_owned() });
         HeardOutcome::Handled
+    }
+
+    /// `/handover NAME [to] AGENT`.
+    fn slash_hand_over(&mut self, message: &Message, arguments: &str) -> Result<String, Refusal> {
+        let words: Vec<_> = arguments.split_whitespace().collect();
+        match words.as_slice() {
+            [name, agent] | [name, "to" | "with", agent] => {
+                self.hand_over(name.trim_matches(['[', ']']), agent, &message.human)
+            }
+            _ => Ok(format!(
+                "Which session goes on with which agent? /handover NAME AGENT. Agents: {}.",
+                self.agent_names().join(", ")
+            )),
+        }
     }
 
     /// `/new NAME [in PROJECT] [with AGENT] [TEXT]`.
