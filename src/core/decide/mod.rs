@@ -15,6 +15,7 @@ mod digest;
 mod gates;
 mod given;
 mod heard;
+mod kept;
 mod looks;
 mod lord;
 mod mail;

@@ -4,6 +4,7 @@
 
 mod budget;
 mod gates;
+mod kept;
 mod late;
 mod lord;
 mod mail;
