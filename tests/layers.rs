@@ -67,6 +67,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "hold",
             "looks",
             "runner",
+            "store",
             "tasks",
             "web",
             "workflows",
@@ -80,7 +81,9 @@ const MAY_NAME_BRIDGES: &[&str] = &["bridges", "daemon", "rules"];
 /// What the core may use: nothing that reaches a disk, a network, a clock or a task.
 const CORE_USES: &[&str] = &[
     "async-trait",
+    "brush-parser",
     "chrono",
+    "chrono-tz",
     "pulldown-cmark",
     "serde",
     "serde_json",

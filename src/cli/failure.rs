@@ -78,6 +78,17 @@ impl Failure {
         Self::new(Exit::Stopped, code, words)
     }
 
+    fn inside_a_session() -> Self {
+        let words = "this is inside a session, and agents do not command Vigie";
+        Self::refused("inside_a_session", words)
+            .hint("Run it in a terminal outside of Vigie, or ask the person.")
+    }
+
+    /// Nothing to an agent, also where no daemon would refuse it.
+    pub(super) fn if_inside_a_session() -> Result<(), Self> {
+        if ancestry::inside_a_session() { Err(Self::inside_a_session()) } else { Ok(()) }
+    }
+
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -92,9 +103,7 @@ impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         // A session does not see Vigie's folder, whether Vigie runs or not.
         if matches!(error, ClientError::NotRunning) && ancestry::inside_a_session() {
-            let words = "this is inside a session, and agents do not command Vigie";
-            return Self::refused("inside_a_session", words)
-                .hint("Run it in a terminal outside of Vigie, or ask the person.");
+            return Self::inside_a_session();
         }
         let (exit, code) = match &error {
             ClientError::NotRunning => (Exit::NotRunning, "not_running"),

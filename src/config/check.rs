@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, ProjectRow, RecordingRow, RoutingRow, TelegramRow,
-        Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RingingRow,
+        RoutingRow, TelegramRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 15] = [
+const TABLES: &[&str] = &[
     "web",
     "human",
     "project",
@@ -43,6 +43,9 @@ const TABLES: [&str; 15] = [
     "lord",
     "workflows",
     "secret",
+    "policy",
+    "budget",
+    "ringing",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -83,6 +86,8 @@ impl Check<'_> {
         let mut projects: Vec<Row<ProjectRow>> = Vec::new();
         let mut lord: Option<Row<LordRow>> = None;
         let mut workflows: Option<WorkflowsRow> = None;
+        let mut policies: Vec<Row<PolicyRow>> = Vec::new();
+        let mut ringing: Option<RingingRow> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -127,6 +132,10 @@ impl Check<'_> {
                     config.bounds =
                         self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
                 }
+                "budget" => {
+                    config.budget =
+                        self.one(value, "[budget]", Self::budget).unwrap_or(config.budget);
+                }
                 "secret" => {
                     let rows = self.rows(value, "[[secret]]");
                     config.secrets = self.secrets(rows);
@@ -135,9 +144,11 @@ impl Check<'_> {
                     let span = value.span();
                     lord = self.row(value, "[lord]").map(|row| (span, row));
                 }
+                "policy" => policies = self.rows(value, "[[policy]]"),
                 "workflows" => workflows = self.row(value, "[workflows]"),
+                "ringing" => ringing = self.row(value, "[ringing]"),
                 other => {
-                    let hint = nearest(other, &TABLES, "Tables");
+                    let hint = nearest(other, TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
@@ -148,11 +159,21 @@ impl Check<'_> {
         if let Some(row) = workflows {
             config.workflows = self.workflows(row, &config);
         }
+        self.policies(policies, &mut config);
+        if let Some(row) = ringing {
+            config.ringing = self.ringing(row, &config);
+        }
         config
     }
 
     pub(super) fn add(&mut self, span: Range<usize>, words: String, hint: Option<String>) {
         self.problems.push(Problem::new(self.text, span, words, hint));
+    }
+
+    /// The line on which it begins, from 1.
+    pub(super) fn line_of(&self, span: &Range<usize>) -> usize {
+        let start = self.text.floor_char_boundary(span.start.min(self.text.len()));
+        self.text[..start].matches('\n').count() + 1
     }
 
     /// Reads one table and checks it.
@@ -503,13 +524,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, HumanRow, MatrixRow, SecretRow},
+        super::rows::{AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 15] = [
+        let tables: &[(&str, &[&str])] = &[
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -525,8 +546,11 @@ mod tests {
             ("lord", keys::of::<LordRow>()),
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
+            ("policy", keys::of::<PolicyRow>()),
+            ("budget", keys::of::<BudgetRow>()),
+            ("ringing", keys::of::<RingingRow>()),
         ];
-        assert_eq!(tables.map(|(table, _)| table), TABLES);
+        assert!(tables.iter().map(|(table, _)| table).eq(TABLES));
         let all = tables.iter();
         all.flat_map(|(table, keys)| keys.iter().map(move |key| format!("{table}.{key}"))).collect()
     }

@@ -26,6 +26,32 @@ pub(super) struct HumanRow {
     pub phone: Option<bool>,
     pub telegram: Option<Spanned<i64>>,
     pub matrix: Text,
+    pub timezone: Text,
+    pub quiet: Option<Vec<Spanned<String>>>,
+    pub digest: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RingingRow {
+    pub permission: Text,
+    pub question: Text,
+    pub plan: Text,
+    pub approval: Text,
+    pub failure: Text,
+    pub stuck: Text,
+    pub limit: Text,
+    pub done: Text,
+    pub words: Text,
+    pub notice: Text,
+    pub trouble: Text,
+    pub urgent: Option<Vec<Spanned<String>>>,
+    pub remind: Text,
+    pub reminders: Option<Spanned<i64>>,
+    pub order: Option<Vec<Spanned<String>>>,
+    pub bundle: Text,
+    pub desk_delay: Text,
+    pub stuck_after: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -125,6 +151,18 @@ pub(super) struct BoundsRow {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct BudgetRow {
+    pub session_usd: Option<Spanned<f64>>,
+    pub story_usd: Option<Spanned<f64>>,
+    pub tree_usd: Option<Spanned<f64>>,
+    pub day_usd: Option<Spanned<f64>>,
+    pub turn_usd: Option<Spanned<f64>>,
+    pub warn_percent: Option<Spanned<i64>>,
+    pub timezone: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct SecretRow {
     pub name: Text,
     pub env: Text,
@@ -158,4 +196,21 @@ pub(super) struct WorkflowsRow {
     pub project_steps: Option<Spanned<i64>>,
     pub agent_steps: Option<Spanned<i64>>,
     pub open_runs: Option<Spanned<i64>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PolicyRow {
+    pub name: Text,
+    pub effect: Text,
+    pub reason: Option<String>,
+    pub tool: Option<Vec<Spanned<String>>>,
+    pub command: Option<Vec<Spanned<String>>>,
+    pub path: Option<Vec<Spanned<String>>>,
+    pub project: Option<Vec<Spanned<String>>>,
+    pub session: Option<Vec<Spanned<String>>>,
+    pub hours: Text,
+    pub days: Option<Vec<Spanned<String>>>,
+    pub zone: Text,
+    pub catastrophic: Option<Spanned<bool>>,
 }

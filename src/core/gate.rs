@@ -10,6 +10,7 @@ use crate::{
     agent::{Asked, Decision},
     bridge::{CardKind, Fact, Risk},
     id::{BridgeName, ChatId, GateCode, GateId, HumanId, OrderId, RequestId, RunId, SessionId},
+    ringing::Rung,
     text::Rich,
 };
 
@@ -31,6 +32,9 @@ pub struct Gate {
     /// Who said yes so far, where more than one person has to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub yes: Vec<HumanId>,
+    /// How many people have to say yes; of a workflow's approval that says it itself.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub needed: u32,
     /// Whose next words to the card say what should change before it is asked again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub words_of: Option<HumanId>,
@@ -40,6 +44,8 @@ pub struct Gate {
     /// Chats in which it rang, or is about to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rang: Vec<(BridgeName, ChatId)>,
+    #[serde(default)]
+    pub rung: Rung,
 }
 
 /// Who waits for the answer. A session's stands in its row as it did before runs could wait.
@@ -118,7 +124,7 @@ pub enum GateState {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// `None`: the deadline decided.
+    /// `None`: a rule decided, or the deadline.
     pub by: Option<HumanId>,
     pub decision: Decision,
     /// "Approved", "Denied", "Answered: SQLite".
@@ -126,6 +132,18 @@ pub struct Answer {
     pub at: Timestamp,
     /// Where it came from: "the phone page", "the command line".
     pub via: String,
+    /// What decided it instead of a person: ``policy `no-pushes` (line 40)``.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands it so")]
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// Why an answer changed nothing.
@@ -183,6 +201,16 @@ impl Gate {
             GateState::Open => None,
             GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => Some(answer.at),
             GateState::Closed { at, .. } => Some(*at),
+        }
+    }
+
+    /// What was decided, in the words for people; `None`: nothing was.
+    pub fn verdict(&self) -> Option<&str> {
+        match &self.state {
+            GateState::Open | GateState::Closed { .. } => None,
+            GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => {
+                Some(&answer.verdict)
+            }
         }
     }
 

@@ -22,7 +22,7 @@ mod socket;
 mod token;
 
 pub use outside::{
-    Boxed, Examine, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside, PhoneMount,
+    Boxed, Examine, Ledger, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside, PhoneMount,
     ProgramsMount, ReadOutput, ReadSecret, Stream, VerificationStep,
 };
 pub use people::Caller;

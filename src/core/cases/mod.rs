@@ -7,6 +7,7 @@ use std::{fmt::Write as _, fs, path::PathBuf};
 use crate::{
     answer::{Reading, Words, read},
     bridge::Risk,
+    policy::{Asking, Catastrophic, CommandPattern, Effect, Policy, judge},
     risk::describe,
     route::{Address, StoryPattern, Target, address},
     text::{Rich, Style, markdown, mask, reveal},
@@ -119,6 +120,52 @@ fn risks() {
             Risk::Care => "care".into(),
             Risk::Code => "code".into(),
         }
+    });
+}
+
+#[test]
+fn policies() {
+    let policy = |effect, patterns: &[&str]| Policy {
+        name: String::new(),
+        line: 1,
+        effect,
+        reason: None,
+        tools: Vec::new(),
+        commands: patterns.iter().map(|text| CommandPattern::parse(text).unwrap()).collect(),
+        paths: Vec::new(),
+        projects: Vec::new(),
+        sessions: Vec::new(),
+        hours: None,
+        catastrophic: Catastrophic::Allowed,
+    };
+    let allowed = [
+        "git *",
+        "ls *",
+        "cat *",
+        "cargo *",
+        "echo *",
+        "cd *",
+        "find *",
+        "sort *",
+        "bash *",
+        "python3 *",
+        "env *",
+        "sudo *",
+        "xargs *",
+        "MODE=* make *",
+    ];
+    let policies = [policy(Effect::Deny, &["rm *"]), policy(Effect::Allow, &allowed)];
+    each_line("policy.txt", |command| {
+        let asking = Asking {
+            tool: "Bash",
+            input: &serde_json::json!({ "command": command }),
+            cwd: "/home/ines/quay",
+            project: None,
+            asker: None,
+            risk: Risk::Plain,
+            now: crate::Timestamp::UNIX_EPOCH,
+        };
+        judge(&policies, &asking).decided.map_or("none".into(), |it| it.policy.effect.to_string())
     });
 }
 

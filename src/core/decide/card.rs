@@ -180,7 +180,7 @@ pub(super) fn buttons(gate: &Gate) -> Vec<Button> {
         Asked::Permission { can_remember, .. } => {
             let mut all =
                 vec![deny("Deny"), button("Approve", Weight::Go, Action::Allow { gate: id })];
-            if *can_remember {
+            if *can_remember && gate.needed == 1 {
                 all.push(button(
                     "Approve for this session",
                     Weight::Plain,

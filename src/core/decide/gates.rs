@@ -20,6 +20,7 @@ use crate::{
     delivery::{Rank, Shown},
     gate::{Answer, Asker, Gate, GateState, SessionWaits, TooLate, Waits},
     id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
+    ringing::Rung,
     session::Life,
     state::{Chat, Row, State},
     text::{self, Rich, Style},
@@ -95,11 +96,17 @@ impl Work<'_> {
             picked: vec![None; blanks],
             ticked: BTreeSet::new(),
             yes: Vec::new(),
+            needed: 1,
             words_of: None,
             state: GateState::Open,
             cards: Vec::new(),
             rang: Vec::new(),
+            rung: Rung::default(),
         };
+        if let Some(ruled) = self.ruled(&mut gate) {
+            return self.settle_by_rule(gate, ruled);
+        }
+        self.call_people(&mut gate);
         self.put(Row::Gate(gate.clone()));
         self.post_cards(&mut gate);
         self.put(Row::Gate(gate.clone()));
@@ -122,7 +129,8 @@ impl Work<'_> {
 
     /// Its card in one chat, which the gate remembers.
     pub(super) fn say_card(&mut self, gate: &mut Gate, chat: &Chat, level: Level) {
-        let card = self.post_card(gate, chat, level);
+        let loud = self.unless_it_just_rang(chat, level);
+        let card = self.post_card(gate, chat, loud);
         gate.cards.push(card);
         if level == Level::Ring {
             self.card_rings(gate, chat);
@@ -224,6 +232,7 @@ impl Work<'_> {
             verdict: verdict.clone(),
             at: self.now,
             via: who.via.clone(),
+            rule: None,
         };
         self.settle_with(gate, &answer);
         Ok(verdict)
@@ -236,9 +245,17 @@ impl Work<'_> {
         decision: &Decision,
         who: &Who,
     ) -> Option<String> {
-        let Asked::Approval(approval) = &gate.ask else { return None };
-        let needed = approval.count as usize;
-        let Decision::Approve { .. } = decision else { return None };
+        let needed = match (&gate.ask, decision) {
+            (Asked::Approval(approval), Decision::Approve { .. }) => approval.count as usize,
+            (Asked::Permission { .. }, Decision::Allow { .. }) => gate.needed as usize,
+            (
+                Asked::Approval(_)
+                | Asked::Permission { .. }
+                | Asked::Plan { .. }
+                | Asked::Questions { .. },
+                _,
+            ) => return None,
+        };
         if !gate.yes.contains(&who.human) {
             gate.yes.push(who.human.clone());
         }
@@ -289,9 +306,12 @@ impl Work<'_> {
         }
     }
 
-    fn settle_with(&mut self, mut gate: Gate, answer: &Answer) {
+    pub(super) fn settle_with(&mut self, mut gate: Gate, answer: &Answer) {
         let human = answer.by.clone();
-        let detail = json!({ "code": gate.code, "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest });
+        let mut detail = json!({ "code": gate.code, "title": gate.shown.title, "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest });
+        if let Some(rule) = &answer.rule {
+            detail["rule"] = json!(rule);
+        }
         let decision = answer.decision.clone();
         let order = self.ids.make(OrderId::from_parts);
         if gate.decide(answer.clone(), order).is_err() {
@@ -400,7 +420,10 @@ impl Work<'_> {
                 Lapse::Failed => (deny, "Failed"),
             };
             let (verdict, via) = (verdict.into(), "Vigie".into());
-            self.settle_with(gate, &Answer { by: None, decision, verdict, at: now, via });
+            self.settle_with(
+                gate,
+                &Answer { by: None, decision, verdict, at: now, via, rule: None },
+            );
         }
     }
 
@@ -479,10 +502,11 @@ impl State {
     }
 
     pub(super) fn decided(&self, answer: &Answer) -> Decided {
-        let by = answer
-            .by
-            .as_ref()
-            .map_or_else(|| "the deadline".to_owned(), |human| self.name_of(human));
+        let by = match (&answer.by, &answer.rule) {
+            (Some(human), _) => self.name_of(human),
+            (None, Some(rule)) => rule.clone(),
+            (None, None) => "the deadline".into(),
+        };
         Decided {
             verdict: answer.verdict.clone(),
             by: HumanId::new(by),

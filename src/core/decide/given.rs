@@ -72,7 +72,8 @@ impl Given {
             | Action::RetryRun { .. }
             | Action::FillIn { .. }
             | Action::StartRun { .. }
-            | Action::DropRun { .. } => None,
+            | Action::DropRun { .. }
+            | Action::AsMuchAgain { .. } => None,
         }
     }
 }
@@ -111,7 +112,7 @@ fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision
             Err(Refusal::NeedsCode { code: gate.code.clone() })
         }
         Given::Allow { .. } => Ok(Decision::Allow { scope: Scope::Once }),
-        Given::AllowForSession { .. } if can_remember && !needs_code => {
+        Given::AllowForSession { .. } if can_remember && !needs_code && gate.needed == 1 => {
             Ok(Decision::Allow { scope: Scope::Session })
         }
         Given::AllowForSession { .. } => Err(wrong("for this session", &["approve", "deny"])),

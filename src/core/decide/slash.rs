@@ -37,6 +37,11 @@ pub(super) enum Name {
     Runs,
     Cancel,
     Retry,
+    Digest,
+    Mute,
+    Unmute,
+    Cost,
+    Budget,
 }
 
 impl Name {
@@ -50,7 +55,7 @@ impl Name {
 const ANSWERS: [&str; 3] = ["approve", "deny", "back"];
 
 /// Every command: its word, what it stands for, and what the help says.
-pub(super) const COMMANDS: [(&str, Name, &str); 19] = [
+pub(super) const COMMANDS: &[(&str, Name, &str)] = &[
     ("sessions", Name::Sessions, "what runs"),
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
@@ -72,6 +77,11 @@ pub(super) const COMMANDS: [(&str, Name, &str); 19] = [
     ("runs", Name::Runs, "what workflows do and did"),
     ("cancel", Name::Cancel, "NAME: end a run, such as release-12"),
     ("retry", Name::Retry, "NAME [STEP]: run again what failed, or that step and what needs it"),
+    ("digest", Name::Digest, "what happened since the last one, and what waits"),
+    ("mute", Name::Mute, "NAME 2h: keep a session from ringing for you; alone: what is muted"),
+    ("unmute", Name::Unmute, "NAME: let it ring again"),
+    ("cost", Name::Cost, "[NAME]: what was spent, and may be"),
+    ("budget", Name::Budget, "NAME 5: what a session or story may cost; or more, none, usual"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];

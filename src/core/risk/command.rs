@@ -11,7 +11,7 @@ const DEEPEST: usize = 8;
 /// Commands beyond which a script is too long to be judged.
 const MOST_COMMANDS: usize = 2_000;
 
-pub(super) const SHELLS: &[&str] =
+pub(crate) const SHELLS: &[&str] =
     &["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "csh", "tcsh", "pwsh"];
 
 const INTERPRETERS: &[&str] = &[
@@ -88,9 +88,12 @@ const TAKES_TEXT: &[&str] = &[
     "kubectl", "script", "flock", "nix", "wsl", "tmux", "screen", "at", "batch", "entr",
 ];
 
+/// Flags of `find` and `fd` behind which a command stands.
+const RUNS: &[&str] = &["-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"];
+
 /// Everything `text` would do, the worst first. `cwd` is the folder it runs in.
 pub(super) fn judge(text: &str, cwd: &str) -> Vec<Finding> {
-    let mut judge = Judge { cwd, found: Vec::new() };
+    let mut judge = Judge { cwd, found: Vec::new(), seen: None };
     judge.script(text, 0);
     judge.found.extend(rules::anywhere(text));
     let mut found = judge.found;
@@ -104,14 +107,74 @@ pub(super) fn judge(text: &str, cwd: &str) -> Vec<Finding> {
     kept
 }
 
+/// Words of commands beyond which no more are kept.
+const MOST_WORDS: usize = 20_000;
+
+/// All that a script could be taken to run, where it can be read in several ways in each of them.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) commands: Vec<Vec<String>>,
+    writes: Vec<String>,
+    words: usize,
+    /// There was more than is kept.
+    pub(crate) too_long: bool,
+}
+
+/// The commands of `text` as this reader sees them, and those that another reader found in it.
+pub(crate) fn seen(text: &str, commands: &[Command], scripts: &[String]) -> Seen {
+    let mut judge = Judge { cwd: "/", found: Vec::new(), seen: Some(Seen::default()) };
+    judge.script(text, 0);
+    for command in commands {
+        judge.command(command, 0);
+    }
+    for script in scripts {
+        judge.script(script, 1);
+    }
+    judge.seen.unwrap_or_default()
+}
+
+impl Seen {
+    fn add(&mut self, words: &[Word]) {
+        self.words += words.len();
+        if self.words > MOST_WORDS {
+            self.too_long = true;
+        } else {
+            let words: Vec<String> = words.iter().map(|word| word.text.clone()).collect();
+            if !self.commands.contains(&words) {
+                self.commands.push(words);
+            }
+        }
+    }
+
+    /// Whatever could be the name of a file in it.
+    pub(crate) fn files(&self) -> Vec<&str> {
+        let words = self.commands.iter().flat_map(|words| words.get(1..).unwrap_or_default());
+        self.writes.iter().chain(words).map(String::as_str).collect()
+    }
+}
+
+/// Whether `find` is told to run something.
+pub(crate) fn finds_and_runs(name: &str, words: &[String]) -> bool {
+    matches!(name, "find" | "fd") && words.iter().any(|word| RUNS.contains(&word.as_str()))
+}
+
+/// Whether such a command, behind a pipe, runs what it is fed.
+pub(crate) fn runs_what_it_is_fed(words: &[String]) -> bool {
+    let word = |text: &String| Word { text: text.clone(), dynamic: false };
+    fed(&words.iter().map(word).collect::<Vec<_>>()).is_some()
+}
+
 struct Judge<'a> {
     cwd: &'a str,
     found: Vec<Finding>,
+    /// `None`: only the findings are wanted.
+    seen: Option<Seen>,
 }
 
 impl Judge<'_> {
     fn script(&mut self, text: &str, depth: usize) {
         if depth > DEEPEST {
+            self.seen.iter_mut().for_each(|seen| seen.too_long = true);
             return self.found.push(code("nests commands deeper than Vigie reads"));
         }
         let script = shell::read(text);
@@ -133,6 +196,7 @@ impl Judge<'_> {
             self.script(nested, depth + 1);
         }
         if script.commands.len() > MOST_COMMANDS {
+            self.seen.iter_mut().for_each(|seen| seen.too_long = true);
             return self.found.push(code("is too long to be judged"));
         }
         for command in &script.commands {
@@ -145,6 +209,10 @@ impl Judge<'_> {
             command.writes.iter().filter(|target| !target.bytes().all(|b| b.is_ascii_digit()))
         {
             self.found.extend(place::write_to(target, self.cwd));
+        }
+        if let Some(seen) = &mut self.seen {
+            seen.writes.extend(command.writes.iter().cloned());
+            seen.add(&command.words);
         }
         let words = &command.words
             [command.words.iter().take_while(|word| is_assignment(&word.text)).count()..];
@@ -179,6 +247,9 @@ impl Judge<'_> {
     fn simple(&mut self, words: &[Word], depth: usize) {
         let Some((first, rest)) = words.split_first() else { return };
         let name = base(&first.text);
+        if let Some(seen) = &mut self.seen {
+            seen.add(words);
+        }
         let arguments: Vec<&str> = rest.iter().map(|word| word.text.as_str()).collect();
         if first.dynamic || is_pattern(&first.text) {
             let forced = first.text.contains("IFS")
@@ -211,17 +282,7 @@ impl Judge<'_> {
         }
         if name == "find" || name == "fd" {
             for at in 0..rest.len() {
-                if matches!(
-                    arguments[at],
-                    "-exec"
-                        | "-execdir"
-                        | "-ok"
-                        | "-okdir"
-                        | "-x"
-                        | "-X"
-                        | "--exec"
-                        | "--exec-batch"
-                ) {
+                if RUNS.contains(&arguments[at]) {
                     self.simple(&rest[at + 1..], depth);
                 }
             }
@@ -262,7 +323,7 @@ fn fed(words: &[Word]) -> Option<Finding> {
 }
 
 /// The program's name without its folder; `\rm` has lost its backslash already.
-fn base(word: &str) -> &str {
+pub(crate) fn base(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word);
     name.strip_suffix(".exe").unwrap_or(name)
 }
@@ -273,7 +334,7 @@ fn is_pattern(word: &str) -> bool {
     !test && (word.contains(['*', '?', '[']) || (word.contains('{') && word.contains(',')))
 }
 
-fn is_assignment(word: &str) -> bool {
+pub(crate) fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.strip_suffix('+').unwrap_or(name);
         name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')

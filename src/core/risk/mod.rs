@@ -9,7 +9,21 @@ mod place;
 mod rules;
 mod shell;
 
+pub(crate) use command::{
+    SHELLS, Seen, base, finds_and_runs, is_assignment, runs_what_it_is_fed, seen,
+};
 pub use describe::{Described, describe};
+pub(crate) use place::{absolute as resolved, is_harmless};
+pub(crate) use shell::{Command, Word, read as read_words};
+
+/// The tools whose files stand in fields of their own.
+const FILE_TOOLS: [&str; 8] =
+    ["Write", "Edit", "MultiEdit", "NotebookEdit", "Read", "Grep", "Glob", "LS"];
+
+/// Whether a tool says in a field of its own which file it is about.
+pub fn is_file_tool(tool: &str) -> bool {
+    FILE_TOOLS.contains(&tool)
+}
 
 use crate::bridge::Risk;
 

@@ -107,6 +107,21 @@ fn is_outside(path: &str, cwd: &str) -> bool {
     !whole.starts_with(&cwd)
 }
 
+/// Whether writing there leaves nothing.
+pub(crate) fn is_harmless(path: &str) -> bool {
+    HARMLESS.contains(&path)
+}
+
+/// The parts of a path from the root, seen from `cwd`, without `.` and `..`; links are not followed.
+/// `None`: the shell fills something in at its start.
+pub(crate) fn absolute(path: &str, cwd: &str) -> Option<Vec<String>> {
+    if path.starts_with(['~', '$', '\\']) {
+        return None;
+    }
+    let whole = if path.starts_with('/') { path.to_owned() } else { format!("{cwd}/{path}") };
+    Some(resolved(&whole).into_iter().map(ToOwned::to_owned).collect())
+}
+
 /// The parts of an absolute path without `.` and `..`; links are not followed.
 fn resolved(path: &str) -> Vec<&str> {
     let mut parts = Vec::new();

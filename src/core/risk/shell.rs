@@ -3,31 +3,31 @@
 
 /// One simple command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Command {
-    pub(super) words: Vec<Word>,
+pub(crate) struct Command {
+    pub(crate) words: Vec<Word>,
     /// Files that redirections write.
-    pub(super) writes: Vec<String>,
+    pub(crate) writes: Vec<String>,
     /// It reads what the command before prints.
-    pub(super) piped: bool,
+    pub(crate) piped: bool,
 }
 
 /// One word without its quotes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) text: String,
+pub(crate) struct Word {
+    pub(crate) text: String,
     /// Part of it is only known when it runs.
-    pub(super) dynamic: bool,
+    pub(crate) dynamic: bool,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Script {
-    pub(super) commands: Vec<Command>,
+pub(crate) struct Script {
+    pub(crate) commands: Vec<Command>,
     /// The insides of `$(…)`, backticks and `<(…)`.
-    pub(super) nested: Vec<String>,
-    pub(super) has_here_document: bool,
+    pub(crate) nested: Vec<String>,
+    pub(crate) has_here_document: bool,
 }
 
-pub(super) fn read(text: &str) -> Script {
+pub(crate) fn read(text: &str) -> Script {
     let mut reader = Reader { chars: text.chars().collect(), ..Reader::default() };
     while let Some(c) = reader.next() {
         reader.take(c);

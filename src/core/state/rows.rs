@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
+    account::Account,
     bridge::{Attached, Health, Place, Room},
     caller::{Ticket, TokenRow},
     command::Kept,
@@ -14,8 +15,10 @@ use crate::{
         BridgeName, ChatId, GateId, HeardId, HumanId, MessageId, PairingCode, PromptId, SessionId,
         ThreadId,
     },
+    ledger::LedgerRow,
     mail::Mail,
     prompt::Prompt,
+    ringing::{DigestRow, Happened, MuteRow},
     run::{FrozenRow, RunLogRow, RunRow, SlotRow},
     session::Session,
 };
@@ -52,7 +55,12 @@ pub enum Row {
     Frozen(FrozenRow),
     RunLog(RunLogRow),
     Slot(SlotRow),
+    Happened(Happened),
+    Digest(DigestRow),
+    Mute(MuteRow),
     Journal(JournalEntry),
+    Ledger(LedgerRow),
+    Account(Account),
 }
 
 /// What a session said last at the end of a turn, whole up to a bound: for who waits for it.

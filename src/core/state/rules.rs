@@ -6,10 +6,14 @@ use std::collections::{HashMap, HashSet};
 use super::Chat;
 use crate::{
     Timestamp,
+    account::Budgets,
     answer::Words,
     bridge::{Limits, Room},
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    policy::Policy,
+    ringing::Ringing,
+    ledger::Prices,
     route::StoryPattern,
 };
 
@@ -34,8 +38,13 @@ pub struct Rules {
     pub bounds: Bounds,
     pub workflows: WorkflowRules,
     pub lord: Option<Lord>,
+    /// What is decided before anybody is asked, in the order of the configuration.
+    pub policies: Vec<Policy>,
+    pub prices: Prices,
+    pub budgets: Budgets,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
+    pub ringing: Ringing,
 }
 
 /// How much of this machine runs of workflows may take up.

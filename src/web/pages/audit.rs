@@ -77,7 +77,8 @@ fn line(app: &App, names: &HashMap<String, String>, event: Event) -> Line {
         (None, Some(gate)) => Some((gate, None)),
         (None, None) => detail["name"].as_str().map(|name| (name.to_owned(), None)),
     };
-    let who = human.map(|id| app.people.name(&id));
+    let rule = || detail["rule"].as_str().map(ToOwned::to_owned);
+    let who = human.map(|id| app.people.name(&id)).or_else(rule);
     Line { seq, at, kind, who, about, detail: detail.to_string() }
 }
 

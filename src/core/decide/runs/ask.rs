@@ -171,6 +171,7 @@ impl Work<'_> {
         let Some(waits) = gate.step().cloned() else { return };
         let StepWaits { of_run: run, step, attempt, .. } = waits;
         let by = answer.by.as_ref().map(|human| self.state.name_of(human));
+        let by = by.or_else(|| answer.rule.clone());
         match &gate.ask {
             Asked::Approval(approval) => {
                 self.state.runs.end_work(run, &step);
@@ -281,18 +282,21 @@ impl Work<'_> {
 impl State {
     /// What the card shows of the form and of those who said yes.
     pub(in crate::decide) fn approval_facts(&self, gate: &Gate) -> Vec<Fact> {
-        let Asked::Approval(approval) = &gate.ask else { return Vec::new() };
+        let Asked::Approval(approval) = &gate.ask else {
+            return self.said_yes(gate, gate.needed).into_iter().collect();
+        };
         let picked = approval.form.iter().zip(&gate.picked).filter_map(|(field, picked)| {
             let value = text::reveal(&text::mask(picked.as_deref()?).text).text.text;
             Some(Fact { label: text::reveal(&field_title(field)).text.text, value })
         });
+        picked.chain(self.said_yes(gate, approval.count)).collect()
+    }
+
+    /// Who said yes so far, where more than one has to.
+    pub(in crate::decide) fn said_yes(&self, gate: &Gate, needed: u32) -> Option<Fact> {
         let names: Vec<_> = gate.yes.iter().map(|human| self.name_of(human)).collect();
-        let yes = (approval.count > 1).then(|| {
-            let who =
-                if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-            let value = format!("{} of {}{who}", names.len(), approval.count);
-            Fact { label: "Said yes".into(), value }
-        });
-        picked.chain(yes).collect()
+        let who = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
+        let value = format!("{} of {needed}{who}", names.len());
+        (needed > 1).then(|| Fact { label: "Said yes".into(), value })
     }
 }

@@ -2,21 +2,27 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
+mod accounts;
 mod budget;
+mod day;
 mod gates;
 mod kept;
+mod ledger;
 mod late;
 mod lord;
 mod mail;
 mod outbox;
 mod people;
 mod readers;
+mod quiet;
 mod ring;
 mod routing;
+mod ruled;
 mod runs;
 mod services;
 mod sessions;
 mod spawn;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;

@@ -88,6 +88,7 @@ fn answered(world: &World, decision: Decision, by: Option<&str>) -> Gate {
         verdict: "Answered".into(),
         at: world.now,
         via: "the phone page".into(),
+        rule: None,
     };
     Gate {
         id: GateId::from_parts(world.now, 9),
@@ -115,8 +116,10 @@ fn answered(world: &World, decision: Decision, by: Option<&str>) -> Gate {
         ticked: std::collections::BTreeSet::new(),
         state: GateState::Answered { answer, order: OrderId::from_parts(world.now, 9) },
         yes: vec![],
+        needed: 1,
         words_of: None,
         cards: vec![],
+        rung: crate::ringing::Rung::default(),
         rang: vec![],
     }
 }

@@ -1,0 +1,169 @@
+//! Grants: given with an answer, looked at before anybody is asked, listed and taken back.
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use super::{About, Work, gates::Who};
+use crate::{
+    agent::Asked,
+    bridge::Risk,
+    command::{Refusal, Reply},
+    gate::Gate,
+    grant::{Grant, Kind, Over, Scope},
+    id::{HumanId, SessionId},
+    policy::Asking,
+    state::{Role, Row, State},
+};
+
+/// How long a grant holds that is not of one session: a day's work.
+pub(super) const HOURS: i64 = 8;
+
+/// Grants that hold at the same time. Each is looked at for each request.
+const MOST: usize = 200;
+
+/// How long a grant is to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lasting {
+    Session,
+    Hours,
+}
+
+/// What a yes for longer than this one request would cover. `None`: it cannot be given.
+pub(super) fn kind_of(gate: &Gate) -> Option<Kind> {
+    let Asked::Permission { tool, input, cwd, .. } = &gate.ask else { return None };
+    let sure = gate.needed == 1 && gate.session().is_some() && !cwd.is_empty();
+    sure.then(|| Kind::of(tool, input, cwd, gate.shown.risk)).flatten()
+}
+
+impl Work<'_> {
+    /// Keeps what a person allowed for longer. The words tell what it covers, and how it ends.
+    pub(super) fn give_grant(
+        &mut self,
+        gate: &Gate,
+        lasting: Lasting,
+        who: &Who,
+    ) -> Result<String, Refusal> {
+        let choices = vec!["approve".into(), "deny".into()];
+        let unfit = || Refusal::NoSuchChoice { choice: "for longer".into(), choices };
+        let session = gate.session().and_then(|id| self.state.sessions.get(&id));
+        let (kind, session) = kind_of(gate).zip(session).ok_or_else(unfit)?;
+        let now = self.now;
+        let live = self.state.grants.values().filter(|grant| grant.is_live(now)).count();
+        if live >= MOST {
+            return Err(Refusal::AlreadyDecided(format!(
+                "{MOST} grants hold already, and nothing was decided. Take some back (/grants), or approve this once."
+            )));
+        }
+        let scope = match lasting {
+            Lasting::Session => Scope::Session { session: session.id, name: session.name.clone() },
+            Lasting::Hours => Scope::Project {
+                project: session.project.clone(),
+                until: now + TimeDelta::hours(HOURS),
+            },
+        };
+        let number = self.state.grants.last_key_value().map_or(1, |(number, _)| number + 1);
+        let (by, via, risk) = (who.human.clone(), who.via.clone(), gate.shown.risk);
+        let grant = Grant { number, by, at: now, via, kind, scope, risk, over: None };
+        self.put(Row::Grant(grant.clone()));
+        self.journal_grant("grant_given", &who.human, &grant);
+        Ok(format!("Approved. Grant {number} allows {}. /revoke {number} takes it back.", told(&grant)))
+    }
+
+    /// The grant by which a request goes ahead, as the journal names it.
+    pub(super) fn granted(
+        &self,
+        asking: &Asking<'_>,
+        session: Option<SessionId>,
+    ) -> Option<(String, String)> {
+        // What needs its code is asked about each time.
+        if asking.risk == Risk::Code {
+            return None;
+        }
+        let grant = self.state.grants.values().find(|grant| {
+            let may = self.state.rules.people.get(&grant.by);
+            may.is_some_and(|person| person.role >= Role::Approver) && grant.covers(asking, session)
+        })?;
+        let by = self.state.name_of(&grant.by);
+        Some((format!("grant {} of {by}", grant.number), format!("it allows {}", told(grant))))
+    }
+
+    pub(super) fn revoke_grant(&mut self, by: &HumanId, number: u64) -> Result<Reply, Refusal> {
+        let may = self.state.rules.people.get(by).is_some_and(|it| it.role >= Role::Approver);
+        if !may {
+            let name = self.state.name_of(by);
+            let words = format!("{name} may not take grants back; an approver or an owner may.");
+            return Err(Refusal::AlreadyDecided(words));
+        }
+        let now = self.now;
+        let grant = self.state.grants.get(&number).filter(|grant| grant.is_live(now)).cloned();
+        let Some(mut grant) = grant else {
+            let live = self.state.live_grants(now);
+            let known: Vec<String> = live.iter().map(|grant| grant.number.to_string()).collect();
+            let there = match known.as_slice() {
+                [] => "No grant holds now.".to_owned(),
+                some => format!("Those that hold: {}.", some.join(", ")),
+            };
+            return Err(Refusal::AlreadyDecided(format!("There is no grant {number}. {there}")));
+        };
+        grant.over = Some(Over::Revoked { by: by.clone(), at: now });
+        self.put(Row::Grant(grant.clone()));
+        self.journal_grant("grant_revoked", by, &grant);
+        let words = format!("Grant {number} is over: it allowed {}.", told(&grant));
+        Ok(Reply::Done { words })
+    }
+
+    /// Its program ended, and with it what it was allowed.
+    pub(super) fn end_grants_of(&mut self, session: SessionId) {
+        let now = self.now;
+        let its = |grant: &&Grant| match &grant.scope {
+            Scope::Session { session: its, .. } => grant.over.is_none() && *its == session,
+            Scope::Project { .. } => false,
+        };
+        let grants: Vec<Grant> = self.state.grants.values().filter(its).cloned().collect();
+        for mut grant in grants {
+            grant.over = Some(Over::Ended { at: now });
+            self.put(Row::Grant(grant));
+        }
+    }
+
+    fn journal_grant(&mut self, kind: &str, by: &HumanId, grant: &Grant) {
+        let session = match &grant.scope {
+            Scope::Session { session, .. } => Some(*session),
+            Scope::Project { .. } => None,
+        };
+        let about = About { session, human: Some(by.clone()), ..About::default() };
+        let detail = json!({ "grant": grant.number, "words": told(grant), "kind": grant.kind });
+        self.journal(kind, about, detail);
+    }
+
+    /// `/grants`.
+    pub(super) fn grants_list(&self) -> String {
+        let live = self.state.live_grants(self.now);
+        if live.is_empty() {
+            return "No grant holds: every request is asked about, but for what policies say.".into();
+        }
+        let line = |grant: &Grant| {
+            let by = self.state.name_of(&grant.by);
+            format!("{}: {} ({by}, {})", grant.number, told(grant), grant.via)
+        };
+        let lines: Vec<String> = live.iter().map(line).collect();
+        format!("{}\n/revoke NUMBER takes one back.", lines.join("\n"))
+    }
+}
+
+impl State {
+    /// Those that cover anything, oldest first.
+    pub(super) fn live_grants(&self, now: crate::Timestamp) -> Vec<Grant> {
+        self.grants.values().filter(|grant| grant.is_live(now)).cloned().collect()
+    }
+}
+
+/// What it covers, for whom, and until when.
+fn told(grant: &Grant) -> String {
+    match &grant.scope {
+        Scope::Session { name, .. } => format!("{}, for {name} until it ends", grant.kind),
+        Scope::Project { project, until } => {
+            format!("{}, in {project} until {}", grant.kind, until.format("%d %b %H:%M UTC"))
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Whether one policy fits one request, and why.
+
+use serde_json::Value;
+
+use super::{
+    Asking, Catastrophic, CommandPattern, Effect, PathPattern, Plain, Policy, SHELL_TOOLS,
+    glob::Case, plain, tree,
+};
+use crate::{
+    bridge::Risk,
+    risk::{self, Seen},
+};
+
+/// Fields of a shell tool that change nothing about what is run.
+const HARMLESS_FIELDS: [&str; 4] = ["command", "description", "timeout", "run_in_background"];
+/// A longer text in a tool's input is no path.
+const LONGEST_PATH: usize = 4096;
+/// Programs that change which folder the rest runs in.
+const CHANGES_FOLDER: [&str; 3] = ["cd", "pushd", "popd"];
+
+/// A request, read once for all policies.
+pub(super) struct Read<'a> {
+    asking: &'a Asking<'a>,
+    shell: Option<Shell>,
+    /// Files its fields name.
+    files: Vec<String>,
+}
+
+/// A shell command, in both directions.
+struct Shell {
+    /// All that it runs; or why that is not sure.
+    plain: Result<Vec<Plain>, &'static str>,
+    /// All that it could be taken to run.
+    seen: Seen,
+}
+
+impl<'a> Read<'a> {
+    pub(super) fn new(asking: &'a Asking<'a>) -> Self {
+        let command = asking.input.get("command").and_then(Value::as_str);
+        let shell = command.filter(|_| SHELL_TOOLS.contains(&asking.tool)).map(Shell::read);
+        Self { asking, shell, files: files(asking) }
+    }
+}
+
+impl Shell {
+    fn read(text: &str) -> Self {
+        let (commands, scripts) = match tree::read(text) {
+            Ok(program) => {
+                let all = tree::Everything::of(&program);
+                (all.commands, all.scripts)
+            }
+            Err(_) => (Vec::new(), Vec::new()),
+        };
+        Self { plain: plain(text), seen: risk::seen(text, &commands, &scripts) }
+    }
+}
+
+/// Why it fits, or why it does not: goes on after "because".
+pub(super) fn fits(policy: &Policy, request: &Read<'_>) -> Result<String, String> {
+    let asking = request.asking;
+    let tool = policy.tools.iter().find(|tool| tool.fits(asking.tool, Case::Counts));
+    if tool.is_none() && !policy.tools.is_empty() {
+        return Err(format!("it is about other tools than {}", asking.tool));
+    }
+    if !policy.projects.is_empty()
+        && !policy.projects.iter().any(|name| Some(name.as_str()) == asking.project)
+    {
+        return Err("it is about other projects".into());
+    }
+    let named = |asker: &str| policy.sessions.iter().any(|name| name.fits(asker, Case::Folded));
+    if !policy.sessions.is_empty() && !asking.asker.is_some_and(named) {
+        return Err("it is about other sessions".into());
+    }
+    if let Some(hours) = &policy.hours
+        && !hours.hold(asking.now)
+    {
+        return Err(format!("it holds {hours} only"));
+    }
+    let mut why = Vec::new();
+    why.extend(tool.map(|tool| format!("the tool is `{tool}`")));
+    match policy.effect {
+        Effect::Allow => allows(policy, request, &mut why)?,
+        Effect::Deny | Effect::Ask | Effect::AskTwo => forbids(policy, request, &mut why)?,
+    }
+    if why.is_empty() {
+        why.push("it is about everything".into());
+    }
+    Ok(why.join(", and "))
+}
+
+/// Everything has to fit, and all of it has to be known.
+fn allows(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result<(), String> {
+    let asking = request.asking;
+    if !policy.commands.is_empty() {
+        let Some(shell) = &request.shell else {
+            return Err(format!("{} runs no shell command", asking.tool));
+        };
+        let plain = shell.plain.as_ref().map_err(|reason| unsure(reason))?;
+        if let Some(field) = other_field(asking.input) {
+            return Err(format!("the request also sets `{field}`"));
+        }
+        for command in plain.iter().filter(|command| !command.words.is_empty()) {
+            let fits = |pattern: &CommandPattern| pattern.is(&command.words);
+            let Some(pattern) = policy.commands.iter().find(|it| fits(it)) else {
+                return Err(format!("it names no command such as `{}`", command.words.join(" ")));
+            };
+            let words = format!("`{}` is `{pattern}`", command.words.join(" "));
+            why.extend((!why.contains(&words)).then_some(words));
+        }
+        allows_files(policy, plain, asking.cwd)?;
+    } else if !policy.paths.is_empty() {
+        match &request.shell {
+            Some(_) => return Err("it names no commands, and this is one".into()),
+            None if request.files.is_empty() || !risk::is_file_tool(asking.tool) => {
+                return Err(format!("{} says nothing sure about files", asking.tool));
+            }
+            None => {
+                for file in &request.files {
+                    is_one_of(policy, file, asking.cwd)?;
+                }
+            }
+        }
+    }
+    why.extend(policy.paths.first().map(|_| "every file is one of its paths".into()));
+    match (asking.risk, policy.catastrophic) {
+        (Risk::Code, Catastrophic::Asked) => {
+            Err("nothing that needs its code typed is allowed without `catastrophic = true`".into())
+        }
+        (Risk::Code, Catastrophic::Allowed) | (Risk::Plain | Risk::Care, _) => Ok(()),
+    }
+}
+
+fn unsure(reason: &str) -> String {
+    format!("the command {reason}, and what is not sure is never allowed")
+}
+
+/// What redirections write has to be one of the paths; where there are paths, whatever the words name
+/// has to be as well.
+fn allows_files(policy: &Policy, plain: &[Plain], cwd: &str) -> Result<(), String> {
+    for command in plain {
+        for file in &command.writes {
+            if policy.paths.is_empty() {
+                return Err(format!("the command writes {file}, and it names no paths"));
+            }
+            is_one_of(policy, file, cwd)?;
+        }
+        if policy.paths.is_empty() {
+            continue;
+        }
+        let program = command.words.iter().position(|word| !risk::is_assignment(word));
+        let Some((name, rest)) = program.and_then(|at| command.words[at..].split_first()) else {
+            continue;
+        };
+        if CHANGES_FOLDER.contains(&risk::base(name)) {
+            return Err("the command changes its folder, so its paths are not sure".into());
+        }
+        for word in rest {
+            if let Some(file) = as_file(word) {
+                is_one_of(policy, file, cwd)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_one_of(policy: &Policy, file: &str, cwd: &str) -> Result<(), String> {
+    let is_its = policy.paths.iter().any(|path| path.is(file, cwd));
+    if is_its { Ok(()) } else { Err(format!("{file} is none of its paths")) }
+}
+
+/// The part of a word that could name a file: all of it, or what stands in a flag.
+fn as_file(word: &str) -> Option<&str> {
+    if !word.starts_with('-') {
+        return Some(word);
+    }
+    let value = word.split_once('=').map(|(_, value)| value);
+    value.or_else(|| word.find('/').map(|at| &word[at..]))
+}
+
+/// One part that could be meant is enough.
+fn forbids(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result<(), String> {
+    let asking = request.asking;
+    if !policy.commands.is_empty() {
+        let Some(shell) = &request.shell else {
+            return Err(format!("{} runs no shell command", asking.tool));
+        };
+        let found = policy.commands.iter().find_map(|pattern| {
+            let of = |words: &&Vec<String>| pattern.is_meant_by(words);
+            shell.seen.commands.iter().find(of).map(|words| (pattern, words.join(" ")))
+        });
+        match found {
+            Some((pattern, words)) => why.push(format!("`{words}` is `{pattern}`")),
+            None if shell.seen.too_long => why.push("the command is too long to be read".into()),
+            None => return Err("none of the commands in it is one of its own".into()),
+        }
+    }
+    if !policy.paths.is_empty() {
+        let said = match &request.shell {
+            Some(shell) => shell.seen.files(),
+            None => request.files.iter().map(String::as_str).collect(),
+        };
+        let found = policy.paths.iter().find_map(|path: &PathPattern| {
+            let mut files = said.iter().filter_map(|word| as_file(word));
+            files.find(|file| path.is_meant_by(file, asking.cwd)).map(|file| (path, file))
+        });
+        let Some((path, file)) = found else { return Err("it names none of its paths".into()) };
+        why.push(format!("{file} is one of `{path}`"));
+    }
+    Ok(())
+}
+
+/// What a request sets beside what is known to be harmless.
+fn other_field(input: &Value) -> Option<&str> {
+    let fields = input.as_object()?;
+    let set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
+    let other =
+        |(key, value): &(&String, &Value)| !HARMLESS_FIELDS.contains(&key.as_str()) && set(value);
+    fields.iter().find(other).map(|(key, _)| key.as_str())
+}
+
+/// What a tool's input could name as a file: its texts of one line.
+fn files(asking: &Asking<'_>) -> Vec<String> {
+    if risk::is_file_tool(asking.tool) {
+        let field = |name| asking.input.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+        return ["file_path", "notebook_path", "path"].into_iter().filter_map(field).collect();
+    }
+    let mut found = Vec::new();
+    let mut open = vec![asking.input];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) if text.len() <= LONGEST_PATH && !text.contains('\n') => {
+                found.push(text.clone());
+            }
+            Value::Array(values) => open.extend(values),
+            Value::Object(fields) => open.extend(fields.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    found
+}
