@@ -84,7 +84,11 @@ pub const MENU: &[MenuEntry] = &[
         "End a session at once, with all its processes",
         "Tuer une session et tous ses processus",
     ),
-    entry("cost", "What was spent: /cost NAME, or alone", "Ce qui a été dépensé : /cost NOM, ou seul"),
+    entry(
+        "cost",
+        "What was spent: /cost NAME, or alone",
+        "Ce qui a été dépensé : /cost NOM, ou seul",
+    ),
     entry(
         "budget",
         "What a session or story may cost: /budget NAME 5, or more",

@@ -11,9 +11,9 @@ use crate::{
     bridge::{Limits, Room},
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    ledger::Prices,
     policy::Policy,
     ringing::Ringing,
-    ledger::Prices,
     route::StoryPattern,
 };
 

@@ -1,4 +1,7 @@
-use super::{ledger::used, world::{World, main_chat}};
+use super::{
+    ledger::used,
+    world::{World, main_chat},
+};
 use crate::{
     account::{Budgets, Scope, Wanted},
     agent::{AgentEvent, OrderKind},
