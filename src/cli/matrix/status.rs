@@ -4,8 +4,10 @@ use super::{Desk, Failure, Out, in_fours, plain};
 use crate::{
     bridges::matrix::folder,
     cli::out::{Cell, Ink, table},
-    web::client::ClientError,
-    web::shapes::{MatrixDeviceShape, MatrixPersonShape, MatrixRoomShape, MatrixShape},
+    web::{
+        client::ClientError,
+        shapes::{MatrixDeviceShape, MatrixPersonShape, MatrixRoomShape, MatrixShape},
+    },
 };
 
 pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
@@ -31,7 +33,7 @@ fn asleep(desk: &Desk) -> Failure {
             Failure { words, ..failure }.hint(hint)
         }
         // No account, or one that does not read; it says itself what to do.
-        Err(error) => Failure { words: error.to_string(), ..failure },
+        Err(error) => Failure { words: error.to_string(), hint: None, ..failure },
     }
 }
 
