@@ -457,4 +457,7 @@ pub struct Kept {
     pub asked: Option<DeliveryId>,
     /// What could be started for it: the name it gave, in this project.
     pub start: Option<(SessionName, ProjectName)>,
+    /// Sessions that it was offered to, in the order in which they are shown.
+    #[serde(default)]
+    pub offered: Vec<SessionId>,
 }

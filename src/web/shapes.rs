@@ -689,6 +689,9 @@ pub struct ChatShape {
     pub by: String,
     /// Why the service lets nothing in; `null`: it does.
     pub shut: Option<String>,
+    /// It is shut since somebody reads along; what is said waits until they are out.
+    #[serde(default)]
+    pub held: bool,
 }
 
 impl PeopleShape {
@@ -718,6 +721,7 @@ impl ChatShape {
             chat: row.chat.to_string(),
             room: row.room,
             by: row.by.to_string(),
+            held: shut.is_some() && row.is_held(),
             shut,
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     agent::{OrderKind, PromptForm},
     bridge::{Action, Button, Level, Mark, Weight},
     command::{Refusal, Start},
-    id::SessionId,
+    id::{BridgeName, SessionId},
     nearest::nearest,
     ringing::Muted,
     state::{FocusRow, HeardOutcome, Role, Row},
@@ -43,7 +43,7 @@ impl Work<'_> {
             return HeardOutcome::Handled;
         }
         let result = match name {
-            Name::Help => Ok(help()),
+            Name::Help => Ok(help(&message.place.bridge)),
             Name::Sessions | Name::Status => Ok(Rich::plain(self.board())),
             Name::Waiting => Ok(Rich::plain(self.waiting_list())),
             Name::New => self.slash_new(message, arguments).map(Rich::plain),
@@ -487,14 +487,25 @@ fn only_session(scope: &[SessionId]) -> Option<Muted> {
     }
 }
 
-fn help() -> Rich {
-    let mut text = Rich::plain(
-        "[docs] run the tests: goes to the session docs. In its topic no name is needed, nor in a reply.\n\
-         yes, no, deny: why, 2, or your own words: answers what waits, as do the buttons.\n\
-         //compact: the agent's own /compact.\n\n",
-    );
+fn help(bridge: &BridgeName) -> Rich {
+    let mark = show::command_mark(bridge);
+    let (thread, taps, own) = match bridge.as_str() {
+        // Some apps take a slash in front for a command of theirs, and one of two away.
+        "matrix" => (
+            "thread",
+            "reactions",
+            "//compact: the agent's own /compact; if your app takes a slash away, ///compact.",
+        ),
+        "telegram" => ("topic", "the buttons", "//compact: the agent's own /compact."),
+        _ => ("thread", "the buttons", "//compact: the agent's own /compact."),
+    };
+    let mut text = Rich::plain(format!(
+        "[docs] run the tests: goes to the session docs. In its {thread} no name is needed, nor in a reply.\n\
+         yes, no, deny: why, 2, or your own words: answers what waits, as do {taps}.\n\
+         {own}\n\n",
+    ));
     for (word, _, about) in slash::COMMANDS.iter().filter(|(word, ..)| *word != "start") {
-        text.push(&format!("/{word}"), Some(Style::Code));
+        text.push(&format!("{mark}{word}"), Some(Style::Code));
         text.push(&format!(" {about}\n"), None);
     }
     text

@@ -19,6 +19,7 @@ mod given;
 mod handover;
 mod heard;
 mod hush;
+mod kept;
 mod ledger;
 mod looks;
 mod lord;

@@ -7,6 +7,7 @@ mod budget;
 mod day;
 mod gates;
 mod handover;
+mod kept;
 mod late;
 mod ledger;
 mod lord;
