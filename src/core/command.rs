@@ -9,6 +9,7 @@ use crate::{
     bridge::{Action, Card, Place},
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
     gate::{Gate, Waits},
+    grant::Grant,
     id::{
         AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode, ProjectName,
         PromptId, SessionId, SessionName,
@@ -77,6 +78,10 @@ pub enum Command {
     RevokeToken {
         name: String,
     },
+    /// Takes back what was allowed for longer.
+    RevokeGrant {
+        number: u64,
+    },
     /// Ends a session and whatever it and those below it started, all at once.
     EndTree {
         session: String,
@@ -98,6 +103,8 @@ pub enum Command {
         name: String,
     },
     Tokens,
+    /// What is allowed for longer, now.
+    Grants,
     People,
     Sessions,
     Waiting,
@@ -149,6 +156,7 @@ pub enum Reply {
     },
     People(People),
     Tokens(Vec<TokenRow>),
+    Grants(Vec<Grant>),
     Workflows(Vec<WorkflowView>),
     Runs(Vec<RunView>),
     Run(Box<RunView>),

@@ -16,7 +16,7 @@ const fn entry(word: &'static str, english: &'static str, french: &'static str) 
 }
 
 /// What people need most stands first: a menu shows a handful at a time.
-pub const MENU: [MenuEntry; 21] = [
+pub const MENU: [MenuEntry; 23] = [
     entry("sessions", "What runs", "Ce qui tourne"),
     entry("waiting", "What waits for you", "Ce qui attend votre réponse"),
     entry(
@@ -72,6 +72,12 @@ pub const MENU: [MenuEntry; 21] = [
         "kill",
         "End a session at once, with all its processes",
         "Tuer une session et tous ses processus",
+    ),
+    entry("grants", "What was allowed for longer", "Ce qui reste autorisé"),
+    entry(
+        "revoke",
+        "Take back what was allowed for longer: /revoke NUMBER",
+        "Retirer une autorisation : /revoke NUMÉRO",
     ),
     entry("help", "How to write to sessions", "Comment écrire aux sessions"),
 ];

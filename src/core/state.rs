@@ -15,6 +15,7 @@ use crate::{
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
     gate::{Gate, GateState},
+    grant::Grant,
     id::{
         BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
         TicketId, TokenId,
@@ -63,6 +64,8 @@ pub struct State {
     pub mails: BTreeMap<u64, Mail>,
     pub tickets: BTreeMap<TicketId, Ticket>,
     pub tokens: BTreeMap<TokenId, TokenRow>,
+    /// What is allowed for longer, and the newest of what was: numbers go on from the last.
+    pub grants: BTreeMap<u64, Grant>,
     pub runs: Runs,
     /// Whether the Lord is kept alive. It ends with us: a start begins anew.
     pub lord_watch: LordWatch,
@@ -132,6 +135,7 @@ impl State {
             mails: BTreeMap::new(),
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            grants: BTreeMap::new(),
             runs: Runs::default(),
             lord_watch: LordWatch::On { tries: Vec::new() },
             mail_lately: Lately::default(),
@@ -244,7 +248,15 @@ impl State {
             Row::Run(run) => self.runs.put_row(run),
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
+            Row::Grant(grant) => self.put_grant(grant),
         }
+    }
+
+    /// Those that are over are forgotten but for the newest, whose number is the last.
+    fn put_grant(&mut self, grant: &Grant) {
+        self.grants.insert(grant.number, grant.clone());
+        let newest = self.grants.last_key_value().map(|(number, _)| *number);
+        self.grants.retain(|number, grant| grant.over.is_none() || Some(*number) == newest);
     }
 
     /// Ids sort by age, so the first are the oldest.

@@ -100,6 +100,15 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
         Row::Ticket,
     )?;
     rows(db, &mut found, "token", "SELECT id, body FROM token", Row::Token)?;
+    rows(
+        db,
+        &mut found,
+        "permit",
+        "SELECT number, body FROM permit WHERE json_extract(body, '$.over') IS NULL
+         UNION SELECT number, body FROM permit WHERE number = (SELECT max(number) FROM permit)
+         ORDER BY number",
+        Row::Grant,
+    )?;
     rows(db, &mut found, "slot", "SELECT workflow, body FROM slot", Row::Slot)?;
     runs::load(db, &mut found)?;
     found.messages = messages(db)?;

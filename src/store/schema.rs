@@ -4,13 +4,14 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-const MIGRATIONS: [&str; 6] = [
+const MIGRATIONS: [&str; 7] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
     include_str!("schema/005.sql"),
     include_str!("schema/007.sql"),
+    include_str!("schema/008.sql"),
 ];
 
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), StoreError> {

@@ -157,6 +157,7 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Run(run) => runs::put(db, run)?,
         Row::Frozen(frozen) => runs::put_frozen(db, frozen)?,
         Row::RunLog(line) => runs::put_line(db, line)?,
+        Row::Grant(grant) => put_by_id(db, "permit", "number", &grant.number, grant)?,
         Row::Slot(slot) => put_by_id(db, "slot", "workflow", &slot.workflow, slot)?,
         Row::Focus(focus) => {
             let sql = "INSERT INTO focus (place, human, body) VALUES (?1, ?2, ?3)

@@ -40,6 +40,8 @@ impl Work<'_> {
             Name::Sessions | Name::Status => Ok(Rich::plain(self.board())),
             Name::Waiting => Ok(Rich::plain(self.waiting_list())),
             Name::New => self.slash_new(message, arguments).map(Rich::plain),
+            Name::Grants => self.slash_grants(&message.human).map(Rich::plain),
+            Name::Revoke => self.slash_revoke(&message.human, arguments).map(Rich::plain),
             Name::Focus if arguments.eq_ignore_ascii_case("off") => {
                 let (place, human) = (message.place.clone(), message.human.clone());
                 self.put(Row::Focus(FocusRow { place, human, session: None }));
@@ -77,6 +79,8 @@ impl Work<'_> {
             | Name::Status
             | Name::Waiting
             | Name::New
+            | Name::Grants
+            | Name::Revoke
             | Name::Stop
             | Name::End
             | Name::Kill
@@ -181,7 +185,9 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
-            | Name::Retry => {}
+            | Name::Retry
+            | Name::Grants
+            | Name::Revoke => {}
         }
         let receipt = message.receipt(vec![]);
         match name {
@@ -203,6 +209,8 @@ impl Work<'_> {
             | Name::Runs
             | Name::Cancel
             | Name::Retry
+            | Name::Grants
+            | Name::Revoke
             | Name::Screen => {}
         }
         Ok(())

@@ -14,6 +14,7 @@ mod commands;
 mod digest;
 mod gates;
 mod given;
+mod grants;
 mod heard;
 mod looks;
 mod lord;

@@ -37,6 +37,8 @@ pub(super) enum Name {
     Runs,
     Cancel,
     Retry,
+    Grants,
+    Revoke,
 }
 
 impl Name {
@@ -50,7 +52,7 @@ impl Name {
 const ANSWERS: [&str; 3] = ["approve", "deny", "back"];
 
 /// Every command: its word, what it stands for, and what the help says.
-pub(super) const COMMANDS: [(&str, Name, &str); 19] = [
+pub(super) const COMMANDS: [(&str, Name, &str); 21] = [
     ("sessions", Name::Sessions, "what runs"),
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
@@ -72,6 +74,8 @@ pub(super) const COMMANDS: [(&str, Name, &str); 19] = [
     ("runs", Name::Runs, "what workflows do and did"),
     ("cancel", Name::Cancel, "NAME: end a run, such as release-12"),
     ("retry", Name::Retry, "NAME [STEP]: run again what failed, or that step and what needs it"),
+    ("grants", Name::Grants, "what was allowed for longer"),
+    ("revoke", Name::Revoke, "NUMBER: take back what was allowed for longer"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];

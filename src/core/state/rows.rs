@@ -10,6 +10,7 @@ use crate::{
     command::Kept,
     delivery::Delivery,
     gate::Gate,
+    grant::Grant,
     id::{
         BridgeName, ChatId, GateId, HeardId, HumanId, MessageId, PairingCode, PromptId, SessionId,
         ThreadId,
@@ -52,6 +53,7 @@ pub enum Row {
     Frozen(FrozenRow),
     RunLog(RunLogRow),
     Slot(SlotRow),
+    Grant(Grant),
     Journal(JournalEntry),
 }
 

@@ -40,6 +40,8 @@ impl State {
             | Command::Unpair { .. }
             | Command::AddToken { .. }
             | Command::RevokeToken { .. }
+            | Command::RevokeGrant { .. }
+            | Command::Grants
             | Command::EndTree { .. }
             | Command::Workflows
             | Command::Runs(_)

@@ -4,6 +4,7 @@
 
 mod budget;
 mod gates;
+mod grants;
 mod late;
 mod lord;
 mod mail;
