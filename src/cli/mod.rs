@@ -8,6 +8,7 @@ mod completions;
 mod doctor;
 mod down;
 mod failure;
+mod grants;
 pub mod hook;
 mod init;
 mod install;
@@ -197,6 +198,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Screen { name } => screen::run(&name, desk).await,
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,
+        Command::Grants { what } => grants::run(what, desk).await,
         Command::Policy(args) => policy::run(args, desk),
         Command::Audit(args) => audit::run(&args, desk),
         Command::Workflow(what) => workflow::run(what, desk).await,

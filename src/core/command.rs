@@ -10,6 +10,7 @@ use crate::{
     bridge::{Action, Card, Place},
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
     gate::{Gate, Waits},
+    grant::Grant,
     id::{
         AccountName, AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode,
         ProjectName, PromptId, SessionId, SessionName,
@@ -79,6 +80,10 @@ pub enum Command {
     RevokeToken {
         name: String,
     },
+    /// Takes back what was allowed for longer.
+    RevokeGrant {
+        number: u64,
+    },
     /// Ends a session and whatever it and those below it started, all at once.
     EndTree {
         session: String,
@@ -124,6 +129,8 @@ pub enum Command {
         name: String,
     },
     Tokens,
+    /// What is allowed for longer, now.
+    Grants,
     People,
     Sessions,
     Waiting,
@@ -175,6 +182,7 @@ pub enum Reply {
     },
     People(People),
     Tokens(Vec<TokenRow>),
+    Grants(Vec<Grant>),
     Workflows(Vec<WorkflowView>),
     Runs(Vec<RunView>),
     Run(Box<RunView>),

@@ -16,6 +16,7 @@ use vigie_core::{
     caller::{Isolated, Principal, TokenRow, TokenScope},
     command::{BridgeView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState, Waits},
+    grant::{Grant, Scope},
     mail::{Mail, MailState},
     run::RunView,
     session::{Ended, Life, Role},
@@ -612,6 +613,40 @@ impl TokenShape {
     pub fn new(row: &TokenRow) -> Self {
         let TokenRow { id, name, hash: _, scopes, by, made, revoked: _ } = row.clone();
         Self { id: id.to_string(), name, scopes, by: by.to_string(), made }
+    }
+}
+
+/// What was allowed for longer than one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GrantShape {
+    pub number: u64,
+    /// "cargo test … in /home/ines/quay".
+    pub allows: String,
+    /// The session or the project it is for.
+    pub holds_for: String,
+    /// `None`: until that session ends.
+    pub until: Option<Timestamp>,
+    /// Who gave it, by id, and where.
+    pub by: String,
+    pub via: String,
+    pub at: Timestamp,
+}
+
+impl GrantShape {
+    pub fn new(grant: &Grant) -> Self {
+        let (holds_for, until) = match &grant.scope {
+            Scope::Session { name, .. } => (name.to_string(), None),
+            Scope::Project { project, until } => (project.to_string(), Some(*until)),
+        };
+        Self {
+            number: grant.number,
+            allows: grant.kind.to_string(),
+            holds_for,
+            until,
+            by: grant.by.to_string(),
+            via: grant.via.clone(),
+            at: grant.at,
+        }
     }
 }
 

@@ -16,6 +16,7 @@ mod commands;
 mod digest;
 mod gates;
 mod given;
+mod grants;
 mod handover;
 mod heard;
 mod hush;

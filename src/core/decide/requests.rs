@@ -65,6 +65,7 @@ impl Work<'_> {
             Command::Pair { human, code } => self.pair(&by, human.as_deref(), code),
             Command::Unpair { bridge, id } => self.unpair(&bridge, &id),
             Command::AddToken { name, hash, scopes } => self.add_token(&by, &name, hash, scopes),
+            Command::RevokeGrant { number } => self.revoke_grant(&by, number),
             Command::RevokeToken { name } => self.revoke_token(&by, &name),
             Command::EndTree { session } => {
                 let id = self.named(&session)?;
@@ -96,6 +97,7 @@ impl Work<'_> {
             Command::Workflows
             | Command::Runs(_)
             | Command::Tokens
+            | Command::Grants
             | Command::Sessions
             | Command::Waiting
             | Command::Cards { .. }
@@ -280,13 +282,16 @@ impl Work<'_> {
         let is_approval = self.is_approval(gate);
         let own_words = || Given::Words(text.trim().into());
         match answer::read(text, &self.state.rules.words) {
-            Reading::Allow { code: None } | Reading::AllowForSession { code: None }
+            Reading::Allow { code: None }
+            | Reading::AllowForSession { code: None }
+            | Reading::AllowForHours { code: None }
                 if is_question =>
             {
                 own_words()
             }
             Reading::Allow { .. } => Given::Allow { code_typed },
             Reading::AllowForSession { .. } => Given::AllowForSession { code_typed },
+            Reading::AllowForHours { .. } => Given::AllowForHours { code_typed },
             Reading::Deny { reason, .. } => Given::Deny { reason },
             Reading::AllowWith { words, .. } if is_approval => Given::AllowWith { words },
             Reading::Back { words, .. } if is_approval => Given::SendBack { words },
@@ -313,6 +318,7 @@ impl State {
             }
             Command::Sessions => Some(Reply::Sessions(self.views())),
             Command::People => Some(Reply::People(self.people())),
+            Command::Grants => Some(Reply::Grants(self.live_grants(now))),
             Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
             Command::Cards { decided } => Some(Reply::Cards(self.cards(*decided))),
@@ -339,6 +345,7 @@ impl State {
             | Command::Resume { .. }
             | Command::AddToken { .. }
             | Command::RevokeToken { .. }
+            | Command::RevokeGrant { .. }
             | Command::EndTree { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }

@@ -72,7 +72,7 @@ impl Show {
     /// How the kinds begin that it takes; none: every kind.
     pub fn prefixes(self) -> &'static [&'static str] {
         match self {
-            Self::Decisions => &["gate_", "answer_"],
+            Self::Decisions => &["gate_", "answer_", "grant_"],
             Self::Sessions => &["session_", "launch_", "end_"],
             Self::Runs => &["run_", "slots_"],
             Self::Access => &["pair", "unpair", "token_", "stranger_", "chat_", "readers_"],

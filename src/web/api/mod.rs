@@ -1,6 +1,7 @@
 //! `/api/v1`, the same over the socket and over TCP.
 
 mod desk;
+mod grants;
 mod mail;
 mod matrix;
 mod people;
@@ -70,6 +71,8 @@ pub(super) fn router() -> Router<App> {
         .merge(matrix::router())
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{name}", axum::routing::delete(tokens::revoke))
+        .route("/grants", get(grants::list))
+        .route("/grants/{number}", axum::routing::delete(grants::revoke))
         .route("/workflows", get(runs::workflows))
         .route("/workflows/check", post(runs::check).put(workflows::save))
         .route("/workflows/{*name}", put(workflows::save))

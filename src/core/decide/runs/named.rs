@@ -41,6 +41,8 @@ impl State {
             | Command::Unpair { .. }
             | Command::AddToken { .. }
             | Command::RevokeToken { .. }
+            | Command::RevokeGrant { .. }
+            | Command::Grants
             | Command::EndTree { .. }
             | Command::RetryAccount { .. }
             | Command::HandOver { .. }

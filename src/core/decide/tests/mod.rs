@@ -6,6 +6,7 @@ mod accounts;
 mod budget;
 mod day;
 mod gates;
+mod grants;
 mod handover;
 mod kept;
 mod late;
