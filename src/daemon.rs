@@ -39,8 +39,8 @@ use crate::{
     tasks::{self, Finish, Panicked, Tasks},
     watch,
     web::{
-        self, Boxed, Examine, MatrixDesk, OutputPart, Outside, Peer, PhoneMount, ProgramsMount,
-        Started, shapes,
+        self, Boxed, Examine, Ledger, MatrixDesk, OutputPart, Outside, Peer, PhoneMount,
+        ProgramsMount, Started, shapes,
     },
     workflows::{self, Workflows},
 };
@@ -410,6 +410,7 @@ fn outside(joined: Joined) -> Outside {
             let store = mail.clone();
             Box::pin(async move { store.mailbox(query).await.map_err(unread) }) as Boxed<_>
         }),
+        ledger: read_ledger(store, &ground),
         workflows,
         secret: secrets(&ground),
         output: outputs(ground.data.clone()),
@@ -557,6 +558,24 @@ async fn read_events(
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn read_ledger(store: &Store, ground: &Ground) -> Ledger {
+    let (zone, prices) = (ground.config.budget.zone, Arc::new(ground.config.prices.clone()));
+    let (sums, work) = (store.clone(), store.clone());
+    Ledger {
+        usage: Arc::new(move |question| {
+            let store = sums.clone();
+            Box::pin(async move { store.usage(question, zone).await.map_err(unread) }) as Boxed<_>
+        }),
+        delegations: Arc::new(move |since, until| {
+            let store = work.clone();
+            Box::pin(async move { store.delegations(since, until).await.map_err(unread) })
+                as Boxed<_>
+        }),
+        prices,
+        zone,
+    }
+}
+
 fn unread(error: StoreError) -> Refusal {
     Refusal::NotWritten { reason: error.to_string() }
 }

@@ -6,6 +6,7 @@ use vigie_core::{
     answer::Words,
     bridge::{Bridge, Limits, Room},
     id::{AgentName, BridgeName, ChatId, HumanId},
+    ringing::Ringing,
     route::{BadPrefix, StoryPattern},
     state::{Chat, Person, Project, Rules, WorktreeRule},
 };
@@ -41,12 +42,21 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         workflows: config.workflows.rules.clone(),
         lord: config.lord.clone(),
         policies: config.policies.clone(),
+        prices: config.prices.prices.clone(),
+        budgets: config.budget.clone(),
+        ringing: ringing(config),
     })
 }
 
 fn without_mail(config: &Config) -> HashSet<AgentName> {
     let without = config.agents.iter().filter(|agent| !agent.kind.takes_mail());
     without.map(|agent| agent.name.clone()).collect()
+}
+
+fn ringing(config: &Config) -> Ringing {
+    let people = config.humans.iter();
+    let people = people.filter_map(|human| Some((human.id.clone(), human.hours.clone()?)));
+    Ringing { people: people.collect(), ..config.ringing.clone() }
 }
 
 fn person(human: &config::Human) -> Person {

@@ -109,8 +109,27 @@ pub enum Command {
     },
     /// Show what sessions write each other
     Mail(Mail),
+    /// Show what models were paid for
+    Usage(Usage),
+    /// Set what a session or a story may cost, or show how it stands
+    Budget(Budget),
     /// Show what waits for an answer, oldest first
     Waiting,
+    /// Say what happened since the last digest, and what waits
+    Digest,
+    /// Keep a session from ringing for you; alone: say what is muted
+    Mute {
+        /// The session, or all
+        name: Option<String>,
+        /// For how long: 30m, 2h, 1d
+        #[arg(value_name = "TIME", default_value = "2h")]
+        time: String,
+    },
+    /// Let a session ring again
+    Unmute {
+        /// The session, or all
+        name: String,
+    },
     /// Answer what waits
     Answer {
         /// The four letters on the card
@@ -432,4 +451,47 @@ mod tests {
         let Command::Send(send) = args.command else { panic!("another command") };
         assert_eq!(send.text.join(" "), "run the tests");
     }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Usage {
+    #[command(subcommand)]
+    pub what: Option<UsageWhat>,
+    /// What it is summed by
+    #[arg(long, default_value = "day", value_parser = PossibleValuesParser::new(BY))]
+    pub by: String,
+    /// From this day on, such as 2026-11-30, or from a moment as in RFC 3339
+    #[arg(long, value_name = "DATE")]
+    pub since: Option<String>,
+    /// Up to this day, or before a moment
+    #[arg(long, value_name = "DATE")]
+    pub until: Option<String>,
+    /// Print it for a spreadsheet
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// Compare work that agents did themselves with work that was handed on
+    #[arg(long, conflicts_with_all = ["by", "csv"])]
+    pub delegations: bool,
+    /// The configuration beside which prices lie [default: ~/.config/vigie/config.toml]
+    #[arg(long, value_name = "FILE", global = true)]
+    pub config: Option<PathBuf>,
+}
+
+const BY: [&str; 9] =
+    ["day", "session", "story", "project", "run", "step", "model", "delegation", "tree"];
+
+#[derive(Debug, Subcommand)]
+pub enum UsageWhat {
+    /// Show what models cost here, and where that stands
+    Prices,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Budget {
+    /// The session or story; alone: whatever runs, and the day
+    pub name: Option<String>,
+    /// Dollars, such as 5 or 2.50; or more, none, usual
+    #[arg(requires = "name", value_name = "AMOUNT")]
+    pub amount: Option<String>,
 }

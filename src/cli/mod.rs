@@ -23,6 +23,7 @@ mod out;
 mod pair;
 mod plain;
 mod policy;
+mod ringing;
 mod screen;
 mod see;
 mod send;
@@ -31,6 +32,7 @@ mod status;
 mod steer;
 mod token;
 mod up;
+mod usage;
 mod waiting;
 mod watch;
 mod workflow;
@@ -143,6 +145,7 @@ fn run(args: Args, out: Out) -> Result<(), Failure> {
         Command::Init(init) => init.config().cloned(),
         Command::Workflow(workflow) => workflow.config.clone(),
         Command::Policy(policy) => policy.config.clone(),
+        Command::Usage(usage) => usage.config.clone(),
         _ => None,
     };
     let around = Surroundings::of_this_process(home, config).map_err(Failure::usage)?;
@@ -181,7 +184,13 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,
         Command::Mail(args) => mail::run(args, desk).await,
+        Command::Usage(args) => usage::run(args, desk).await,
+        Command::Budget(args) => usage::budget(args, desk).await,
         Command::Waiting => waiting::run(desk).await,
+        Command::Digest => ringing::digest(desk).await,
+        Command::Mute { name: None, .. } => ringing::mutes(desk).await,
+        Command::Mute { name: Some(name), time } => ringing::mute(name, time, desk).await,
+        Command::Unmute { name } => ringing::unmute(&name, desk).await,
         Command::Answer { code, choice } => answer::run(&code, &choice, desk).await,
         Command::Attach { name } => see::run(&name, desk).await,
         Command::Screen { name } => screen::run(&name, desk).await,

@@ -34,6 +34,7 @@ impl Check<'_> {
             let Some(id) = self.needed(&span, "[[human]]", "id", row.id) else { continue };
             let id = self.name(&id, &mut taken);
             let role = row.role.map_or(Some(Role::Talker), |role| self.choice(&role, &ROLES));
+            let hours = self.hours(row.timezone, row.quiet, row.digest);
             read.push(Human {
                 name: row.name.unwrap_or_else(|| id.clone()),
                 id: HumanId::new(id),
@@ -43,6 +44,7 @@ impl Check<'_> {
                     .telegram
                     .and_then(|number| self.telegram_number(&number, &mut numbers)),
                 matrix: row.matrix.and_then(|user| self.matrix_user(&user, &mut users)),
+                hours,
             });
         }
         if read.iter().any(|human| human.role == Role::Owner) {

@@ -17,7 +17,7 @@ const CHILDREN: RangeInclusive<u32> = 1..=100;
 const LIVE: RangeInclusive<u32> = 1..=1000;
 const STARTS: RangeInclusive<u32> = 1..=1000;
 /// One answer costs more than the least; beyond the most, a decimal point slipped.
-const USD: RangeInclusive<f64> = 0.01..=1_000_000.0;
+pub(super) const USD: RangeInclusive<f64> = 0.01..=1_000_000.0;
 const TOKENS: RangeInclusive<u64> = 1000..=1_000_000_000_000;
 /// Per core. At the upper end a machine does nothing else any more, so that stands for "any".
 const LOAD: RangeInclusive<f64> = 0.1..=1000.0;
@@ -82,7 +82,7 @@ impl Check<'_> {
     }
 
     /// The value where it lies in `range`; else what is possible is said.
-    fn within<V>(
+    pub(super) fn within<V>(
         &mut self,
         value: Option<Spanned<V>>,
         range: &RangeInclusive<V>,
@@ -140,7 +140,7 @@ impl Check<'_> {
 
 /// Dollars in millionths; within [`USD`] nothing is lost that anybody would pay.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within `USD`")]
-fn micro_usd(dollars: Spanned<f64>) -> Spanned<u64> {
+pub(super) fn micro_usd(dollars: Spanned<f64>) -> Spanned<u64> {
     let span = dollars.span();
     Spanned::new(span, (dollars.into_inner() * 1e6).round() as u64)
 }

@@ -17,8 +17,8 @@ use super::{
     Routing, Surroundings, Web, WorktreeMode, defaults, keys,
     problem::nearest,
     rows::{
-        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RoutingRow,
-        TelegramRow, Text, WebRow, WorkflowsRow,
+        AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RingingRow,
+        RoutingRow, TelegramRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -27,7 +27,7 @@ use crate::{
     confine::{Account, Level},
 };
 
-const TABLES: [&str; 16] = [
+const TABLES: &[&str] = &[
     "web",
     "human",
     "project",
@@ -44,6 +44,8 @@ const TABLES: [&str; 16] = [
     "workflows",
     "secret",
     "policy",
+    "budget",
+    "ringing",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -85,6 +87,7 @@ impl Check<'_> {
         let mut lord: Option<Row<LordRow>> = None;
         let mut workflows: Option<WorkflowsRow> = None;
         let mut policies: Vec<Row<PolicyRow>> = Vec::new();
+        let mut ringing: Option<RingingRow> = None;
         for (key, value) in document {
             match key.get_ref().as_ref() {
                 "web" => config.web = self.one(value, "[web]", Self::web).unwrap_or(config.web),
@@ -129,6 +132,10 @@ impl Check<'_> {
                     config.bounds =
                         self.one(value, "[bounds]", Self::bounds).unwrap_or(config.bounds);
                 }
+                "budget" => {
+                    config.budget =
+                        self.one(value, "[budget]", Self::budget).unwrap_or(config.budget);
+                }
                 "secret" => {
                     let rows = self.rows(value, "[[secret]]");
                     config.secrets = self.secrets(rows);
@@ -139,8 +146,9 @@ impl Check<'_> {
                 }
                 "policy" => policies = self.rows(value, "[[policy]]"),
                 "workflows" => workflows = self.row(value, "[workflows]"),
+                "ringing" => ringing = self.row(value, "[ringing]"),
                 other => {
-                    let hint = nearest(other, &TABLES, "Tables");
+                    let hint = nearest(other, TABLES, "Tables");
                     self.add(key.span(), format!("there is no table `{other}`"), hint);
                 }
             }
@@ -152,6 +160,9 @@ impl Check<'_> {
             config.workflows = self.workflows(row, &config);
         }
         self.policies(policies, &mut config);
+        if let Some(row) = ringing {
+            config.ringing = self.ringing(row, &config);
+        }
         config
     }
 
@@ -513,13 +524,13 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, HumanRow, MatrixRow, SecretRow},
+        super::rows::{AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow},
         *,
     };
 
     /// Every key that can be set, as `table.key`.
     fn all_keys() -> Vec<String> {
-        let tables: [(&str, &[&str]); 16] = [
+        let tables: &[(&str, &[&str])] = &[
             ("web", keys::of::<WebRow>()),
             ("human", keys::of::<HumanRow>()),
             ("project", keys::of::<ProjectRow>()),
@@ -536,8 +547,11 @@ mod tests {
             ("workflows", keys::of::<WorkflowsRow>()),
             ("secret", keys::of::<SecretRow>()),
             ("policy", keys::of::<PolicyRow>()),
+            ("budget", keys::of::<BudgetRow>()),
+            ("ringing", keys::of::<RingingRow>()),
         ];
-        assert_eq!(tables.map(|(table, _)| table), TABLES);
+        let named: Vec<_> = tables.iter().map(|(table, _)| *table).collect();
+        assert_eq!(named, TABLES);
         let all = tables.iter();
         all.flat_map(|(table, keys)| keys.iter().map(move |key| format!("{table}.{key}"))).collect()
     }

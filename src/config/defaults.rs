@@ -10,9 +10,9 @@ use std::{
 use vigie_core::id::{AgentName, HumanId, ProjectName};
 
 use super::{
-    Access, Agent, Bounds, Config, Gates, Human, Language, Layout, LongAnswers, Matrix, OnOff,
-    Phone, Project, Reactions, Recording, Role, Routing, Strangers, Surroundings, Telegram, Unsafe,
-    Web, WorkflowRules, Workflows, WorktreeMode,
+    Access, Agent, Bounds, Budgets, Config, Gates, Human, Language, Layout, LongAnswers, Matrix,
+    OnOff, Phone, PriceList, Project, Reactions, Recording, Ringing, Role, Routing, Strangers,
+    Surroundings, Telegram, Unsafe, Web, WorkflowRules, Workflows, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -43,9 +43,12 @@ pub(super) fn config(around: &Surroundings) -> Config {
         matrix: matrix(),
         access: Access { strangers: Strangers::Answered },
         bounds: Bounds::default(),
+        budget: Budgets::default(),
+        prices: PriceList::shipped(),
         lord: None,
         workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
         policies: Vec::new(),
+        ringing: Ringing::default(),
         secrets: Vec::new(),
         warnings: Vec::new(),
     }
@@ -63,6 +66,7 @@ fn owner(around: &Surroundings) -> Human {
         phone: OnOff::On,
         telegram: None,
         matrix: None,
+        hours: None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod access;
 mod bounds;
+mod budget;
 mod check;
 mod defaults;
 mod keys;
@@ -9,7 +10,9 @@ mod lord;
 mod matrix;
 mod paths;
 mod policies;
+mod prices;
 mod problem;
+mod ringing;
 mod rows;
 mod secrets;
 mod values;
@@ -17,9 +20,12 @@ mod workflows;
 
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
+pub use prices::{AS_OF as PRICES_AS_OF, FILE as PRICES_FILE, PriceList};
 pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
+    account::Budgets,
     caller::Bounds,
+    ringing::{Hours, Ringing},
     state::{Lord, Role, Strangers, WorkflowRules},
 };
 
@@ -55,11 +61,17 @@ pub struct Config {
     pub access: Access,
     /// How far agents may go on their own account.
     pub bounds: Bounds,
+    /// What may be spent.
+    pub budget: Budgets,
+    /// What models cost: those that ship with Vigie, and over them those of the person's file.
+    pub prices: PriceList,
     /// The session that is the people's one counterpart; `None`: there is none.
     pub lord: Option<Lord>,
     pub workflows: Workflows,
     /// What is decided before anybody is asked, in the order of the file.
     pub policies: Vec<Policy>,
+    /// What rings, as far as it is not each person's own.
+    pub ringing: Ringing,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
     /// What is allowed and still worth a word at the start, each a sentence.
@@ -100,6 +112,8 @@ pub struct Human {
     pub telegram: Option<u64>,
     /// Their full user id on Matrix, the server's name in lower case.
     pub matrix: Option<String>,
+    /// When nothing wakes them, and when they read what happened.
+    pub hours: Option<Hours>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,6 +330,12 @@ impl Config {
     /// Reads `around.config`. A file that is not there gives the defaults, unless somebody named
     /// it (`named`).
     pub fn load(around: &Surroundings, named: Named) -> Result<Self, ConfigError> {
+        let mut config = Self::load_file(around, named)?;
+        config.prices = PriceList::load(&around.config)?;
+        Ok(config)
+    }
+
+    fn load_file(around: &Surroundings, named: Named) -> Result<Self, ConfigError> {
         let file = &around.config;
         match fs::read_to_string(file) {
             Ok(text) => {

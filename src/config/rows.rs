@@ -26,6 +26,32 @@ pub(super) struct HumanRow {
     pub phone: Option<bool>,
     pub telegram: Option<Spanned<i64>>,
     pub matrix: Text,
+    pub timezone: Text,
+    pub quiet: Option<Vec<Spanned<String>>>,
+    pub digest: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RingingRow {
+    pub permission: Text,
+    pub question: Text,
+    pub plan: Text,
+    pub approval: Text,
+    pub failure: Text,
+    pub stuck: Text,
+    pub limit: Text,
+    pub done: Text,
+    pub words: Text,
+    pub notice: Text,
+    pub trouble: Text,
+    pub urgent: Option<Vec<Spanned<String>>>,
+    pub remind: Text,
+    pub reminders: Option<Spanned<i64>>,
+    pub order: Option<Vec<Spanned<String>>>,
+    pub bundle: Text,
+    pub desk_delay: Text,
+    pub stuck_after: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -121,6 +147,18 @@ pub(super) struct BoundsRow {
     pub start_tokens: Option<Spanned<i64>>,
     pub max_load: Option<Spanned<f64>>,
     pub min_free_memory: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BudgetRow {
+    pub session_usd: Option<Spanned<f64>>,
+    pub story_usd: Option<Spanned<f64>>,
+    pub tree_usd: Option<Spanned<f64>>,
+    pub day_usd: Option<Spanned<f64>>,
+    pub turn_usd: Option<Spanned<f64>>,
+    pub warn_percent: Option<Spanned<i64>>,
+    pub timezone: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]

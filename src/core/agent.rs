@@ -10,6 +10,7 @@ use crate::{
     Timestamp,
     caller::TokenHash,
     id::{MailId, OrderId, PromptId, RequestId, TurnId},
+    ledger::Used,
 };
 
 /// Down: what the daemon wants of a session.
@@ -140,10 +141,25 @@ pub enum AgentEvent {
     Compacted,
     /// Money and tokens so far in this run of the program, as the agent counts them.
     Cost { micro_usd: u64, input_tokens: u64, output_tokens: u64 },
+    /// Answers of models, as the agent's own records have them. One may come again, with more tokens or
+    /// as it was.
+    Usage { entries: Vec<Used> },
     /// Something Vigie relies on does not hold; the session goes on, less is promised.
     Degraded { what: String },
+    /// Nothing has gone on below the program since then; told once. The program itself may wait for its
+    /// service, or for the one command that runs.
+    Silent { since: Timestamp, running: Option<Running> },
+    /// Something goes on again.
+    Stirs,
     /// The program is gone. `last` holds its last lines on the screen.
     Exited { how: ExitStatus, last: Vec<String> },
+}
+
+/// The newest program that an agent started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Running {
+    pub name: String,
+    pub since: Timestamp,
 }
 
 /// What an agent does, as far as its own signals tell.

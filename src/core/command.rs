@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
+    account::Wanted,
     agent::PromptForm,
     bridge::{Action, Card, Place},
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
@@ -86,6 +87,12 @@ pub enum Command {
     EndTree {
         session: String,
     },
+    /// What may be spent: sets it for a session or story, or tells how it stands.
+    Budget {
+        /// `None`: whatever runs, and the day.
+        name: Option<String>,
+        wanted: Option<Wanted>,
+    },
     Run(StartRun),
     /// Ends a run; `name`: `release-12` or its id.
     CancelRun {
@@ -96,6 +103,15 @@ pub enum Command {
         name: String,
         from: Option<String>,
     },
+    /// Keeps a session, or `all`, from ringing for whoever asks: `PD-285 2h`. Empty: says what is muted.
+    Mute {
+        words: String,
+    },
+    Unmute {
+        name: String,
+    },
+    /// What happened since the last digest of whoever asks, and what waits.
+    Digest,
     /// Nothing is asked; the state is read.
     Workflows,
     Runs(RunListing),

@@ -10,6 +10,7 @@ use crate::{
     agent::{Asked, Decision},
     bridge::{CardKind, Fact, Risk},
     id::{BridgeName, ChatId, GateCode, GateId, HumanId, OrderId, RequestId, RunId, SessionId},
+    ringing::Rung,
     text::Rich,
 };
 
@@ -43,6 +44,8 @@ pub struct Gate {
     /// Chats in which it rang, or is about to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rang: Vec<(BridgeName, ChatId)>,
+    #[serde(default)]
+    pub rung: Rung,
 }
 
 /// Who waits for the answer. A session's stands in its row as it did before runs could wait.

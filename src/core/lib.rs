@@ -2,6 +2,7 @@
 //! there is no disk, network, clock or task in here, and the manifest keeps it so.
 #![deny(clippy::wildcard_enum_match_arm)]
 
+pub mod account;
 pub mod agent;
 pub mod answer;
 pub mod bridge;
@@ -15,11 +16,13 @@ pub mod gate;
 pub mod grant;
 pub mod id;
 pub mod ids;
+pub mod ledger;
 pub mod mail;
 pub mod menu;
 pub mod nearest;
 pub mod policy;
 pub mod prompt;
+pub mod ringing;
 pub mod risk;
 pub mod route;
 pub mod run;

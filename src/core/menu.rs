@@ -16,7 +16,7 @@ const fn entry(word: &'static str, english: &'static str, french: &'static str) 
 }
 
 /// What people need most stands first: a menu shows a handful at a time.
-pub const MENU: [MenuEntry; 23] = [
+pub const MENU: &[MenuEntry] = &[
     entry("sessions", "What runs", "Ce qui tourne"),
     entry("waiting", "What waits for you", "Ce qui attend votre réponse"),
     entry(
@@ -66,6 +66,17 @@ pub const MENU: [MenuEntry; 23] = [
         "Where words without an address go: /focus NAME or off",
         "Destinataire par défaut : /focus NOM ou off",
     ),
+    entry(
+        "digest",
+        "What happened since the last digest",
+        "Ce qui s'est passé depuis le dernier résumé",
+    ),
+    entry(
+        "mute",
+        "Keep a session from ringing: /mute NAME 2h",
+        "Faire taire une session : /mute NOM 2h",
+    ),
+    entry("unmute", "Let a session ring again", "Laisser sonner une session"),
     entry("end", "End a session; it can be resumed", "Terminer une session ; elle peut reprendre"),
     entry("resume", "Go on with an ended session", "Reprendre une session terminée"),
     entry(
@@ -78,6 +89,16 @@ pub const MENU: [MenuEntry; 23] = [
         "revoke",
         "Take back what was allowed for longer: /revoke NUMBER",
         "Retirer une autorisation : /revoke NUMÉRO",
+    ),
+    entry(
+        "cost",
+        "What was spent: /cost NAME, or alone",
+        "Ce qui a été dépensé : /cost NOM, ou seul",
+    ),
+    entry(
+        "budget",
+        "What a session or story may cost: /budget NAME 5, or more",
+        "Ce qu'une session peut coûter : /budget NOM 5, ou more",
     ),
     entry("help", "How to write to sessions", "Comment écrire aux sessions"),
 ];

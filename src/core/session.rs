@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    agent::{ExitStatus, Order},
+    agent::{ExitStatus, Order, Running},
     bridge::SessionLook,
     caller::{Isolated, Principal, TokenHash},
     id::{AgentName, HumanId, ProjectName, RunId, SessionId, SessionName, TurnId},
+    ledger::Tokens,
     mail::Mail,
     prompt::OfStep,
 };
@@ -40,6 +41,12 @@ pub struct Session {
     /// When that came.
     #[serde(default)]
     pub heard: Option<Timestamp>,
+    /// That nothing goes on below its program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent: Option<Silent>,
+    /// When people were told that it is stuck.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<Timestamp>,
     pub turn: Option<Turn>,
     /// The agent's last words, shortened, for lists.
     pub last_words: Option<String>,
@@ -67,6 +74,13 @@ pub struct Session {
     /// next turn is that step's as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Box<TurnOfStep>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silent {
+    pub since: Timestamp,
+    /// The newest program below it, which may be as old as the session.
+    pub running: Option<Running>,
 }
 
 /// A run of a workflow, as those it started know it.
@@ -194,6 +208,26 @@ pub struct Spent {
     pub run_micro_usd: u64,
     pub run_input_tokens: u64,
     pub run_output_tokens: u64,
+    /// Where the sums come from.
+    #[serde(default)]
+    pub counted: Counted,
+    /// What was spent before the present turn, or the last one.
+    #[serde(default)]
+    pub before_turn: u64,
+    /// The dearest turn so far.
+    #[serde(default)]
+    pub largest_turn: u64,
+}
+
+/// How it is known what a session spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Its agent tells totals, and money by its own prices.
+    #[default]
+    Told,
+    /// Its agent's records have each answer of a model: they are in the ledger, and nothing else counts.
+    Records,
 }
 
 /// Money in millionths of a dollar, and tokens of both directions.
@@ -241,13 +275,37 @@ impl Spent {
         Amount { micro_usd: self.micro_usd, tokens }
     }
 
+    /// From here on records are counted, which hold whatever was told before as well.
+    pub fn count_by_records(&mut self) {
+        self.counted = Counted::Records;
+        (self.micro_usd, self.input_tokens, self.output_tokens) = (0, 0, 0);
+        (self.before_turn, self.largest_turn) = (0, 0);
+    }
+
+    /// Adds what the ledger took in.
+    pub fn count(&mut self, tokens: Tokens, micro_usd: u64) {
+        self.micro_usd = self.micro_usd.saturating_add(micro_usd);
+        self.input_tokens = self.input_tokens.saturating_add(tokens.prompt());
+        self.output_tokens = self.output_tokens.saturating_add(tokens.output);
+        self.largest_turn = self.largest_turn.max(self.of_turn());
+    }
+
+    /// What the present turn has cost so far.
+    pub fn of_turn(&self) -> u64 {
+        self.micro_usd.saturating_sub(self.before_turn)
+    }
+
     /// Takes over the running total of the present run.
     pub fn update(&mut self, micro_usd: u64, input: u64, output: u64) {
+        if self.counted == Counted::Records {
+            return;
+        }
         self.micro_usd += micro_usd.saturating_sub(self.run_micro_usd);
         self.input_tokens += input.saturating_sub(self.run_input_tokens);
         self.output_tokens += output.saturating_sub(self.run_output_tokens);
         (self.run_micro_usd, self.run_input_tokens, self.run_output_tokens) =
             (micro_usd, input, output);
+        self.largest_turn = self.largest_turn.max(self.of_turn());
     }
 
     /// The program starts anew, and so does its count.
@@ -263,6 +321,8 @@ pub struct Turn {
     /// Whose words it answers; `None`: nobody's, or those of other agents.
     #[serde(default)]
     pub by: Option<HumanId>,
+    #[serde(default)]
+    pub begun: Begun,
     pub since: Timestamp,
     pub lines: Vec<String>,
     /// The progress messages, one a chat.
@@ -272,6 +332,16 @@ pub struct Turn {
     /// The step of a run it is for, and what the session had spent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_step: Option<Box<TurnOfStep>>,
+}
+
+/// Where the words came from that began a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Begun {
+    /// Somebody typed them into the session's own terminal, and may still sit there.
+    Desk,
+    #[default]
+    Elsewhere,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::{
     Timestamp,
+    account::{Account, Scope},
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
@@ -20,8 +21,10 @@ use crate::{
         BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
         TicketId, TokenId,
     },
+    ledger::{Recent, UsageKey, Used},
     mail::{Lately, Mail, Recipient},
     prompt::Prompt,
+    ringing::{DigestRow, Happened, MuteRow, Muted},
     run::KnownRun,
     runs::Runs,
     session::Session,
@@ -42,6 +45,9 @@ const JUST_SENT: usize = 256;
 
 /// Sent messages that can still be edited.
 const EDITABLE: usize = 20_000;
+
+/// Things that happened which digests can still tell of.
+pub const HAPPENED: usize = 1000;
 
 #[derive(Debug)]
 pub struct State {
@@ -79,6 +85,14 @@ pub struct State {
     pub health: BTreeMap<BridgeName, Hearing>,
     /// Where nothing may be said until then.
     pub quiet: HashMap<Purse, Timestamp>,
+    /// When it last rang in which chat.
+    pub rang_at: BTreeMap<(BridgeName, ChatId), Timestamp>,
+    /// The last things that happened, the newest last: for digests.
+    pub happened: VecDeque<Happened>,
+    /// The last digest that each had who gets any.
+    pub digests: BTreeMap<HumanId, DigestRow>,
+    /// What makes no sound for whom.
+    pub mutes: BTreeMap<(HumanId, Muted), MuteRow>,
     /// When each was last called, for its budget.
     pub spent: HashMap<Purse, VecDeque<Timestamp>>,
     /// Where people were heard, and when last: what rings rings where they were last.
@@ -93,6 +107,10 @@ pub struct State {
     pub unsure: VecDeque<Prompt>,
     pub failed: VecDeque<String>,
     pub problems: Vec<String>,
+    /// What was spent, and may be.
+    pub accounts: BTreeMap<Scope, Account>,
+    /// Answers of models that were counted lately.
+    pub ledger: Recent,
     pub next_prompt: u64,
     pub next_delivery: u64,
     pub next_mail: u64,
@@ -144,6 +162,10 @@ impl State {
             present: BTreeMap::new(),
             health: BTreeMap::new(),
             quiet: HashMap::new(),
+            rang_at: BTreeMap::new(),
+            happened: VecDeque::new(),
+            digests: BTreeMap::new(),
+            mutes: BTreeMap::new(),
             spent: HashMap::new(),
             last_heard: BTreeMap::new(),
             told: VecDeque::new(),
@@ -152,6 +174,8 @@ impl State {
             unsure: VecDeque::new(),
             failed: VecDeque::new(),
             problems: found.problems,
+            accounts: BTreeMap::new(),
+            ledger: Recent::default(),
             next_prompt: found.next_prompt.max(1),
             next_delivery: found.next_delivery.max(1),
             next_mail: found.next_mail.max(1),
@@ -249,6 +273,26 @@ impl State {
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
             Row::Grant(grant) => self.put_grant(grant),
+            Row::Happened(happened) => {
+                self.happened.push_back(happened.clone());
+                if self.happened.len() > HAPPENED {
+                    self.happened.pop_front();
+                }
+            }
+            Row::Digest(row) => {
+                self.digests.insert(row.human.clone(), row.clone());
+            }
+            Row::Mute(row) => {
+                let key = (row.human.clone(), row.what);
+                match row.until {
+                    Some(_) => self.mutes.insert(key, row.clone()),
+                    None => self.mutes.remove(&key),
+                };
+            }
+            Row::Account(account) => {
+                self.accounts.insert(account.scope.clone(), account.clone());
+            }
+            Row::Ledger(entry) => self.ledger.put(entry.clone()),
         }
     }
 
@@ -447,6 +491,12 @@ impl State {
             Some(sent) => Facts { session: sent.session, gate: sent.gate, unknown: false, ..facts },
             None => facts,
         }
+    }
+
+    /// Those of these answers of which it is not known here whether they were counted before.
+    pub fn unknown_usage(&self, used: &[Used]) -> Vec<UsageKey> {
+        let unknown = used.iter().filter(|used| self.ledger.get(&used.key).is_none());
+        unknown.map(|used| used.key.clone()).collect()
     }
 
     /// Remembers a message of ours until the database surely has it.

@@ -22,6 +22,7 @@ mod terminal;
 mod token;
 pub(crate) mod tree;
 mod view;
+mod vitals;
 
 pub(crate) use process::close_inherited;
 pub use process::{HoldError, run};

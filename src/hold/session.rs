@@ -27,6 +27,7 @@ use super::{
     start,
     token::Token,
     tree::{self, Killed, Undertaker},
+    vitals,
 };
 use crate::agents::{self, AgentIo, AgentKind, Desk, Reporter, Spec};
 
@@ -98,6 +99,9 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
     let (left, server_left) = oneshot::channel();
     let mut work = JoinSet::new();
     work.spawn(serve_hooks);
+    // Whatever a plain program prints it prints because it does something.
+    let printed = (spec.kind == AgentKind::Shell).then(|| pty.printed.clone());
+    work.spawn(vitals::watch(pty.pid, printed, reports.clone(), exited.clone()));
     work.spawn(adapter(spec.kind, io, exited.clone(), reports.clone(), gone));
     work.spawn(async move {
         server.serve(socket).await;

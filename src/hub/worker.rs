@@ -122,6 +122,7 @@ impl Worker {
         match mail {
             Mail::Event(event) => {
                 self.keep_catalog(&event);
+                self.look_up_usage(&event).await;
                 self.take(event, Waiting::Nobody).await;
             }
             Mail::Noted { bridge, noted, answer } => {
@@ -192,6 +193,20 @@ impl Worker {
             Err(_) => "the database is slow".into(),
         };
         Err(Refusal::NotWritten { reason })
+    }
+
+    /// Answers of models that are not remembered may be in the ledger. Where the database does not tell,
+    /// nothing can be written either, and all of it is told again.
+    async fn look_up_usage(&mut self, event: &Event) {
+        let unknown = self.state.unknown_usage(event.usage());
+        if unknown.is_empty() {
+            return;
+        }
+        match timeout(LOOK_UP, self.store.known_usage(unknown)).await {
+            Ok(Ok(found)) => found.into_iter().for_each(|row| self.state.ledger.put(row)),
+            Ok(Err(error)) => error!(reason = %error, "the ledger could not be read"),
+            Err(_) => error!("the ledger could not be read: the database is slow"),
+        }
     }
 
     async fn agent(

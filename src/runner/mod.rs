@@ -9,6 +9,7 @@ pub mod keep;
 mod place;
 mod prepare;
 mod private_net;
+mod records;
 mod secrets;
 mod task;
 mod tidy;
@@ -19,12 +20,14 @@ pub use tidy::tidy;
 
 use std::{
     collections::HashMap,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
     decide::Event,
     id::RunId,
+    ledger::MOST_AT_ONCE,
     run::{StepOrder, StepTold},
 };
 use vigie_workflow::{run::Told, value::StepPath};
@@ -82,6 +85,7 @@ impl Runner {
     {
         let key = (attempt.run, attempt.step.clone(), attempt.number);
         let (hub, running) = (self.hub.clone(), self.running.clone());
+        let data = self.ground.data.clone();
         let work = work(attempt);
         self.tasks.start("step", move |_| async move {
             let told = work.await;
@@ -89,9 +93,22 @@ impl Runner {
             running.leave(&key);
             if let Some(told) = told {
                 let (run, step, attempt) = key;
+                tell_usage(&hub, data, run, &step, attempt).await;
                 hub.tell(Event::Step(StepTold { run, step, attempt, told })).await;
             }
         });
+    }
+}
+
+/// Tells what its agent's models were paid for; what is told again counts once.
+async fn tell_usage(hub: &Hub, data: PathBuf, run: RunId, step: &StepPath, attempt: u32) {
+    let of = step.clone();
+    let read = tokio::task::spawn_blocking(move || records::read(&data, run, &of, attempt));
+    // It panics or it is there: no work that was begun is taken back.
+    let Ok(used) = read.await else { return };
+    for entries in used.chunks(MOST_AT_ONCE) {
+        let (step, entries) = (step.clone(), entries.to_vec());
+        hub.tell(Event::StepUsed { run, step, attempt, entries }).await;
     }
 }
 

@@ -4,10 +4,16 @@ use std::{path::PathBuf, time::Duration};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use vigie_core::{decide::Event, id::SessionId};
+use vigie_core::{
+    agent::AgentEvent,
+    decide::Event,
+    id::SessionId,
+    ledger::{MOST_AT_ONCE, Used},
+};
 
 use super::{ToHolder, launch::Plan};
 use crate::{
+    agents::{AgentKind, Conversation, claude},
     hold::client::{self, LinkError},
     hub::Hub,
 };
@@ -96,13 +102,39 @@ impl Link {
         }
     }
 
+    /// What its agent's records have that the holder did not live to tell; what it told counts once.
+    async fn tell_usage_left(&self, conversation: Option<String>) {
+        let Ok(spec) = client::spec(&self.folder) else { return };
+        match spec.kind {
+            AgentKind::Claude => {}
+            AgentKind::Shell | AgentKind::Demo => return,
+        }
+        let (Conversation::New { id } | Conversation::Resume { id }) = spec.conversation;
+        let both = [Some(id), conversation];
+        let since = self.session.made();
+        let read = move || -> Vec<Used> {
+            let ids = both.into_iter().flatten();
+            ids.flat_map(|id| claude::read_usage(&spec.env, &id, since)).collect()
+        };
+        // It panics or it is there: no work that was begun is taken back.
+        let Ok(used) = tokio::task::spawn_blocking(read).await else { return };
+        for entries in used.chunks(MOST_AT_ONCE) {
+            let (session, entries) = (self.session, entries.to_vec());
+            self.hub.tell(Event::Used { session, entries }).await;
+        }
+    }
+
     /// The holder is dead; its journal is not.
     async fn read_what_is_left(&mut self) -> End {
         let (session, run) = (self.session, self.run);
+        let mut conversation = None;
         match client::read_journal(&self.folder, self.next) {
             Ok(reports) => {
                 for report in reports {
                     self.next = report.seq + 1;
+                    if let AgentEvent::Conversation { id, .. } = &report.what {
+                        conversation = Some(id.clone());
+                    }
                     self.hub.tell(Event::Report { session, run, report }).await;
                 }
             }
@@ -110,6 +142,7 @@ impl Link {
                 warn!(%session, reason = %error, "a dead session's journal does not read");
             }
         }
+        self.tell_usage_left(conversation).await;
         End::Over
     }
 }

@@ -3,8 +3,10 @@
 
 mod audit;
 mod error;
+mod ledger;
 mod mail;
 mod read;
+mod ringing;
 mod runs;
 mod schema;
 mod write;
@@ -24,6 +26,7 @@ use vigie_core::{
     bridge::Heard,
     caller::{AgentFacts, Letter, MailQuery, Principal},
     id::{RunId, SessionId},
+    ledger::{DelegationRow, LedgerRow, UsageKey, UsageQuestion, UsageRow, Zone},
     mail::Mail,
     run::{KnownRun, RunLogRow, StartRun},
     state::{AnswerRow, Facts, Found, Row},
@@ -172,6 +175,39 @@ impl Store {
         prefixes: &'static [&'static str],
     ) -> Result<Vec<JournalRow>, StoreError> {
         self.read(move |db| read::history(db, before, most, prefixes)).await
+    }
+
+    /// Those of these answers of models that are in the ledger.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub async fn known_usage(&self, keys: Vec<UsageKey>) -> Result<Vec<LedgerRow>, StoreError> {
+        self.read(move |db| ledger::known(db, &keys)).await
+    }
+
+    /// What the ledger comes to; days are those of `zone`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn usage(
+        &self,
+        question: UsageQuestion,
+        zone: Zone,
+    ) -> Result<Vec<UsageRow>, StoreError> {
+        self.read(move |db| ledger::usage(db, &question, zone)).await
+    }
+
+    /// Work that agents did themselves and work that was handed on, answered from `since` on and before
+    /// `until`.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn delegations(
+        &self,
+        since: Option<Timestamp>,
+        until: Option<Timestamp>,
+    ) -> Result<Vec<DelegationRow>, StoreError> {
+        self.read(move |db| ledger::delegations(db, since, until)).await
     }
 
     /// The number of the newest journal line that is on disk.

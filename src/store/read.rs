@@ -109,7 +109,17 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
          ORDER BY number",
         Row::Grant,
     )?;
+    rows(
+        db,
+        &mut found,
+        "happened",
+        "SELECT number, body FROM happened ORDER BY number",
+        Row::Happened,
+    )?;
+    rows(db, &mut found, "digest", "SELECT human, body FROM digest", Row::Digest)?;
+    rows(db, &mut found, "mute", "SELECT human, body FROM mute", Row::Mute)?;
     rows(db, &mut found, "slot", "SELECT workflow, body FROM slot", Row::Slot)?;
+    rows(db, &mut found, "account", "SELECT key, body FROM account", Row::Account)?;
     runs::load(db, &mut found)?;
     found.messages = messages(db)?;
     found.spent = spent(db)?;

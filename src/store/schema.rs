@@ -4,13 +4,15 @@ use rusqlite::Connection;
 
 use super::StoreError;
 
-const MIGRATIONS: [&str; 7] = [
+const MIGRATIONS: &[&str] = &[
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
     include_str!("schema/005.sql"),
     include_str!("schema/007.sql"),
+    include_str!("schema/009.sql"),
+    include_str!("schema/006.sql"),
     include_str!("schema/008.sql"),
 ];
 

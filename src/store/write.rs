@@ -9,7 +9,7 @@ use vigie_core::{
     state::{HeardOutcome, HeardRow, JournalEntry, Row},
 };
 
-use super::{Job, StoreError, audit, mail, read, runs};
+use super::{Job, StoreError, audit, ledger, mail, read, ringing, runs};
 
 /// Batches of one commit. More would only make the first of them wait longer.
 const GROUP: usize = 128;
@@ -158,7 +158,12 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Frozen(frozen) => runs::put_frozen(db, frozen)?,
         Row::RunLog(line) => runs::put_line(db, line)?,
         Row::Grant(grant) => put_by_id(db, "permit", "number", &grant.number, grant)?,
+        Row::Account(account) => ledger::put_account(db, account)?,
+        Row::Ledger(entry) => ledger::put(db, entry)?,
         Row::Slot(slot) => put_by_id(db, "slot", "workflow", &slot.workflow, slot)?,
+        Row::Happened(happened) => ringing::put_happened(db, happened)?,
+        Row::Digest(digest) => put_by_id(db, "digest", "human", &digest.human, digest)?,
+        Row::Mute(mute) => ringing::put_mute(db, mute)?,
         Row::Focus(focus) => {
             let sql = "INSERT INTO focus (place, human, body) VALUES (?1, ?2, ?3)
                        ON CONFLICT (place, human) DO UPDATE SET body = ?3";

@@ -6,9 +6,11 @@ use serde::Deserialize;
 use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
 use vigie_core::{
+    Timestamp,
     caller::MailQuery,
     command::Refusal,
     id::{BridgeName, RunId},
+    ledger::{DelegationRow, UsageQuestion, UsageRow, Zone},
     mail::Mail,
     session::Session,
 };
@@ -19,7 +21,11 @@ use super::{
     Caller, Peer, Sight,
     shapes::{Event, MatrixShape, ProtectionShape, VerificationShape},
 };
-use crate::{config::PublicUrl, hub::Hub, workflows::Workflows};
+use crate::{
+    config::{PriceList, PublicUrl},
+    hub::Hub,
+    workflows::Workflows,
+};
 
 /// A future that one of these calls returns.
 pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -35,6 +41,27 @@ type ReadHistory = Arc<
 
 /// Looks through what sessions wrote each other, newest first.
 type ReadMail = Arc<dyn Fn(MailQuery) -> Boxed<Result<Vec<Mail>, Refusal>> + Send + Sync>;
+
+/// Sums of the ledger.
+type ReadUsage = Arc<dyn Fn(UsageQuestion) -> Boxed<Result<Vec<UsageRow>, Refusal>> + Send + Sync>;
+
+/// Work that agents did themselves and work that was handed on, from the first moment on and before the
+/// second.
+type ReadDelegations = Arc<
+    dyn Fn(Option<Timestamp>, Option<Timestamp>) -> Boxed<Result<Vec<DelegationRow>, Refusal>>
+        + Send
+        + Sync,
+>;
+
+/// What was spent, and at which prices.
+#[derive(Clone)]
+pub struct Ledger {
+    pub usage: ReadUsage,
+    pub delegations: ReadDelegations,
+    pub prices: Arc<PriceList>,
+    /// In which days begin and end.
+    pub zone: Zone,
+}
 
 /// Asks a session's holder for its screen, top to bottom.
 type ReadScreen = Arc<dyn Fn(PathBuf) -> Boxed<Result<Vec<String>, String>> + Send + Sync>;
@@ -85,6 +112,7 @@ pub struct Outside {
     pub events: ReadEvents,
     pub history: ReadHistory,
     pub mail: ReadMail,
+    pub ledger: Ledger,
     pub workflows: Workflows,
     pub secret: ReadSecret,
     pub output: ReadOutput,

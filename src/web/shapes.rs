@@ -3,6 +3,7 @@
 
 mod matrix;
 mod runs;
+mod usage;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,6 +31,11 @@ pub use matrix::{
 pub use runs::{
     BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,
     RetryRun, RunShape, SaveText, Saved, StepShape, WorkflowShape,
+};
+
+pub use usage::{
+    DelegationShape, PriceShape, PricesShape, SetBudget, SpreadShape, UnpricedShape, UsageLine,
+    UsageShape,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -432,6 +438,15 @@ pub struct Stored {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {
     pub words: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MuteSession {
+    /// Its name, or `all`.
+    pub session: String,
+    /// `30m`, `2h`, `1d`.
+    pub time: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,8 @@ mod next;
 #[cfg(test)]
 mod tests;
 
-use chrono_tz::Tz;
+/// A time zone, as `zone` reads it.
+pub use chrono_tz::Tz;
 
 use crate::{Timestamp, nearest::nearest, yaml::shortened};
 use field::{Field, Kind};

@@ -5,11 +5,12 @@ use axum::Router;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 use vigie::{
+    config::PriceList,
     hub::Hub,
-    web::{Fetched, Outside, Peer, Printed, Reel, Sight},
+    web::{Fetched, Ledger, Outside, Peer, Printed, Reel, Sight},
     workflows::{self, Workflows},
 };
-use vigie_core::session::Session;
+use vigie_core::{ledger::Zone, session::Session};
 use vigie_dashboard::{
     session::{Changes, Recorded, Talk},
     term::Screen,
@@ -23,6 +24,12 @@ pub(crate) fn nothing_outside(hub: Hub) -> Outside {
         events: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
         history: Arc::new(|_, _, _| Box::pin(async { Ok(Vec::new()) })),
         mail: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
+        ledger: Ledger {
+            usage: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
+            delegations: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
+            prices: Arc::new(PriceList::shipped()),
+            zone: Zone::UTC,
+        },
         workflows: Workflows::fixed(workflows::build([])),
         secret: Arc::new(|_, _| Box::pin(async { Err("nobody knows it".into()) })),
         output: Arc::new(|_, _, _, _, _, _| Box::pin(async { Ok(None) })),

@@ -8,7 +8,8 @@ use crate::tools;
 /// the workspace.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut cargo = crate::cargo();
-    cargo.args(["test", "--workspace", "--features", "vigie/matrix"]).args(args);
+    // One failure must not hide the others: a whole run takes half an hour.
+    cargo.args(["test", "--workspace", "--no-fail-fast", "--features", "vigie/matrix"]).args(args);
     match tools::claude() {
         Ok(program) => {
             println!("xtask: Claude Code at {}", program.display());

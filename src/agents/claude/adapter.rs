@@ -15,10 +15,14 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::time::{sleep, timeout};
-use vigie_core::agent::{AgentEvent, OrderKind};
+use vigie_core::{
+    agent::{AgentEvent, OrderKind},
+    ledger::{MOST_AT_ONCE, Used},
+};
 
 use super::{
     machine::{Machine, View},
+    records::Records,
     registry::{self, Registry, Status},
     typist::Act,
 };
@@ -34,6 +38,8 @@ const LOOK_OFTEN: Duration = Duration::from_millis(100);
 const LOOK_SELDOM: Duration = Duration::from_millis(250);
 /// After the program's end, how long its last hooks and its last words may take.
 const LAST_WORDS: Duration = Duration::from_millis(400);
+/// Between two looks into its records when no hook calls: subagents work on in the background.
+const READ_EVERY: Duration = Duration::from_secs(1);
 /// Longest plan that is read from its file, in bytes.
 const LONGEST_PLAN: u64 = 1024 * 1024;
 
@@ -109,14 +115,18 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
     };
     io.reports.report(started).await;
     let mut machine = Machine::new(Instant::now(), Some(conversation));
+    let mut records = Records::new(io.spec.env.clone(), io.spec.session.made());
+    let mut last_read = Instant::now();
     let mut last_key = io.desk.last_key();
     let mut printed = io.screen.printed();
     while io.exited.borrow().is_none() {
         let pace = if machine.is_pending() { LOOK_OFTEN } else { LOOK_SELDOM };
+        let mut heard = false;
         tokio::select! {
             Some(call) = io.hooks.recv() => {
                 source.hear(&call);
                 machine.hook(Instant::now(), call, plan_file);
+                heard = true;
             }
             Some(order) = io.orders.recv() => {
                 if order.what == OrderKind::End {
@@ -145,6 +155,12 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
             desk_typed: std::mem::replace(&mut last_key, desk_key) != desk_key,
         };
         machine.look(Instant::now(), &view);
+        // Before what a hook told is: an answer is written down before its turn is said to be over.
+        if heard || last_read.elapsed() >= READ_EVERY {
+            last_read = Instant::now();
+            follow(&mut records, &machine);
+            report_usage(&io, &records.read()).await;
+        }
         carry_out(&io, &mut machine).await;
     }
     // Its last hooks were sent before it left; what comes later nobody sends.
@@ -156,7 +172,22 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
         machine.order(Instant::now(), order);
     }
     machine.gone();
+    follow(&mut records, &machine);
+    report_usage(&io, &records.read_on()).await;
     carry_out(&io, &mut machine).await;
+}
+
+fn follow(records: &mut Records, machine: &Machine) {
+    if let Some((conversation, transcript)) = machine.transcript() {
+        records.follow(conversation, transcript);
+    }
+}
+
+/// Tells what its records have that was not told.
+async fn report_usage(io: &AgentIo, used: &[Used]) {
+    for entries in used.chunks(MOST_AT_ONCE) {
+        io.reports.report(AgentEvent::Usage { entries: entries.to_vec() }).await;
+    }
 }
 
 /// Asks the program to leave in its own way: TERM, upon which it ends its tools, says goodbye to

@@ -123,6 +123,11 @@ impl Machine {
         self.typist.awaits_screen()
     }
 
+    /// The conversation, and where its hooks say that it is written down.
+    pub(in crate::agents) fn transcript(&self) -> Option<(&str, &str)> {
+        self.conversation.as_deref().zip(self.transcript.as_deref())
+    }
+
     pub(in crate::agents) fn order(&mut self, now: Instant, order: Order) {
         match order.what {
             OrderKind::Prompt { prompt, text, form } => {
@@ -224,7 +229,7 @@ impl Machine {
                 self.report(took);
             }
             Hook::Status { cost_usd } => {
-                let cost = self.cost.read(*cost_usd, self.transcript.as_deref());
+                let cost = self.cost.read(*cost_usd);
                 self.report(cost);
             }
             Hook::SessionStarted { .. }

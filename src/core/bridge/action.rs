@@ -86,6 +86,10 @@ pub enum Action {
     DropRun {
         form: HeardId,
     },
+    /// Whatever keeps that session for want of money may cost as much again.
+    AsMuchAgain {
+        session: SessionId,
+    },
 }
 
 impl Action {
@@ -111,7 +115,8 @@ impl Action {
             | Self::RetryRun { .. }
             | Self::FillIn { .. }
             | Self::StartRun { .. }
-            | Self::DropRun { .. } => None,
+            | Self::DropRun { .. }
+            | Self::AsMuchAgain { .. } => None,
         }
     }
 }
@@ -144,6 +149,7 @@ impl fmt::Display for Action {
             Self::FillIn { form, at, option } => write!(f, "f:{form}:{at}:{option}"),
             Self::StartRun { form } => write!(f, "g:{form}"),
             Self::DropRun { form } => write!(f, "q:{form}"),
+            Self::AsMuchAgain { session } => write!(f, "m:{session}"),
         }
     }
 }
@@ -186,6 +192,7 @@ impl FromStr for Action {
             }
             ["g", id] => Self::StartRun { form: heard(id)? },
             ["q", id] => Self::DropRun { form: heard(id)? },
+            ["m", id] => Self::AsMuchAgain { session: session(id)? },
             _ => return Err(bad()),
         })
     }
@@ -223,6 +230,7 @@ mod tests {
             Action::FillIn { form: heard, at: 12, option: 345 },
             Action::StartRun { form: heard },
             Action::DropRun { form: heard },
+            Action::AsMuchAgain { session },
         ]
     }
 

@@ -72,7 +72,8 @@ fn stops(action: &Action) -> bool {
         | Action::Resume { .. }
         | Action::RetryRun { .. }
         | Action::FillIn { .. }
-        | Action::StartRun { .. } => false,
+        | Action::StartRun { .. }
+        | Action::AsMuchAgain { .. } => false,
     }
 }
 
@@ -99,7 +100,8 @@ fn is_plain(action: &Action) -> bool {
         | Action::CancelRun { .. }
         | Action::RetryRun { .. }
         | Action::FillIn { .. }
-        | Action::StartRun { .. } => false,
+        | Action::StartRun { .. }
+        | Action::AsMuchAgain { .. } => false,
     }
 }
 
@@ -126,6 +128,7 @@ pub fn in_words(action: &Action, code: &GateCode) -> Option<String> {
         | Action::RetryRun { .. }
         | Action::FillIn { .. }
         | Action::StartRun { .. }
+        | Action::AsMuchAgain { .. }
         | Action::DropRun { .. } => return None,
     })
 }

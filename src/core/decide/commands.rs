@@ -9,14 +9,19 @@ use super::{
     slash::{self, Name},
 };
 use crate::{
+    account::Wanted,
     agent::{OrderKind, PromptForm},
     bridge::{Action, Button, Level, Mark, Weight},
     command::{Refusal, Start},
     id::SessionId,
     nearest::nearest,
+    ringing::Muted,
     state::{FocusRow, HeardOutcome, Role, Row},
     text::{Rich, Style},
 };
+
+/// How a budget is written.
+const BUDGETS: &str = "Write /budget NAME and dollars, such as /budget PD-285 5; or more for as much again, none for no limit, usual for what the configuration says.";
 
 impl Work<'_> {
     pub(super) fn slash(
@@ -42,6 +47,21 @@ impl Work<'_> {
             Name::New => self.slash_new(message, arguments).map(Rich::plain),
             Name::Grants => self.slash_grants(&message.human).map(Rich::plain),
             Name::Revoke => self.slash_revoke(&message.human, arguments).map(Rich::plain),
+            Name::Digest => Ok(self.digest_for(&message.human)),
+            Name::Mute => {
+                let here = only_session(scope);
+                self.mute_as_written(&message.human, arguments, here).map(Rich::plain)
+            }
+            Name::Unmute => {
+                let here = only_session(scope);
+                self.unmute(&message.human, arguments, here).map(Rich::plain)
+            }
+            Name::Cost => {
+                let name = arguments.split_whitespace().next();
+                let own = scope.first().map(|id| self.session_name(*id));
+                self.cost_words(name.or(own.as_deref())).map(Rich::plain)
+            }
+            Name::Budget => self.slash_budget(message, scope, arguments).map(Rich::plain),
             Name::Focus if arguments.eq_ignore_ascii_case("off") => {
                 let (place, human) = (message.place.clone(), message.human.clone());
                 self.put(Row::Focus(FocusRow { place, human, session: None }));
@@ -89,7 +109,12 @@ impl Work<'_> {
             | Name::Screen
             | Name::Diff
             | Name::Transcript
-            | Name::File => self.slash_runs(message),
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
+            | Name::File
+            | Name::Cost
+            | Name::Budget => self.slash_runs(message),
         }
     }
 
@@ -185,7 +210,12 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
             | Name::Retry
+            | Name::Cost
+            | Name::Budget
             | Name::Grants
             | Name::Revoke => {}
         }
@@ -208,9 +238,14 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::Digest
+            | Name::Mute
+            | Name::Unmute
             | Name::Retry
             | Name::Grants
             | Name::Revoke
+            | Name::Cost
+            | Name::Budget
             | Name::Screen => {}
         }
         Ok(())
@@ -299,6 +334,31 @@ impl Work<'_> {
             )?;
         }
         Ok(format!("{name} starts."))
+    }
+
+    /// `/budget [NAME] [5 | more | none | usual]`. The name may be left out where the place says it.
+    fn slash_budget(
+        &mut self,
+        message: &Message,
+        scope: &[SessionId],
+        arguments: &str,
+    ) -> Result<String, Refusal> {
+        let own = scope.first().map(|id| self.session_name(*id));
+        let words: Vec<_> = arguments.split_whitespace().collect();
+        let (name, wanted) = match (words.as_slice(), own) {
+            ([wanted], Some(own)) if Wanted::read(wanted).is_some() => (Some(own), Some(*wanted)),
+            ([], own) => (own, None),
+            ([name], _) => (Some((*name).to_owned()), None),
+            ([name, wanted, ..], _) => (Some((*name).to_owned()), Some(*wanted)),
+        };
+        let wanted = match wanted {
+            None => None,
+            Some(text) => match Wanted::read(text) {
+                Some(wanted) => Some(wanted),
+                None => return Ok(BUDGETS.into()),
+            },
+        };
+        self.budget(name.as_deref(), wanted, &message.human)
     }
 
     /// `word NAME` at the start of `text`, when NAME is one of `known`; a slip is asked back, since
@@ -398,6 +458,14 @@ impl Work<'_> {
             format!("◆ {name} {}, {age}: {}", gate.shown.title, gate.code)
         };
         open.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// What a command about muting means where no name is given.
+fn only_session(scope: &[SessionId]) -> Option<Muted> {
+    match scope {
+        [session] => Some(Muted::Session { session: *session }),
+        [] | [_, ..] => None,
     }
 }
 

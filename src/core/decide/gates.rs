@@ -21,6 +21,7 @@ use crate::{
     delivery::{Rank, Shown},
     gate::{Answer, Asker, Gate, GateState, SessionWaits, TooLate, Waits},
     id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
+    ringing::Rung,
     session::Life,
     state::{Chat, Row, State},
     text::{self, Rich, Style},
@@ -101,10 +102,12 @@ impl Work<'_> {
             state: GateState::Open,
             cards: Vec::new(),
             rang: Vec::new(),
+            rung: Rung::default(),
         };
         if let Some(ruled) = self.ruled(&mut gate) {
             return self.settle_by_rule(gate, ruled);
         }
+        self.call_people(&mut gate);
         self.put(Row::Gate(gate.clone()));
         self.post_cards(&mut gate);
         self.put(Row::Gate(gate.clone()));
@@ -127,7 +130,8 @@ impl Work<'_> {
 
     /// Its card in one chat, which the gate remembers.
     pub(super) fn say_card(&mut self, gate: &mut Gate, chat: &Chat, level: Level) {
-        let card = self.post_card(gate, chat, level);
+        let loud = self.unless_it_just_rang(chat, level);
+        let card = self.post_card(gate, chat, loud);
         gate.cards.push(card);
         if level == Level::Ring {
             self.card_rings(gate, chat);

@@ -95,7 +95,8 @@ impl Given {
             | Action::RetryRun { .. }
             | Action::FillIn { .. }
             | Action::StartRun { .. }
-            | Action::DropRun { .. } => None,
+            | Action::DropRun { .. }
+            | Action::AsMuchAgain { .. } => None,
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     caller::{Isolated, Principal},
     command::Refusal,
     id::{GateId, SessionId},
+    ringing::Kind,
     session::{Ended, Life, Role, Session},
     state::{Lord, LordWatch, State},
 };
@@ -178,7 +179,23 @@ impl Work<'_> {
     /// kept, since what rings is not for a model to say.
     pub(super) fn level_of_words(&self, id: SessionId) -> Level {
         let lord = self.state.lord().filter(|lord| lord.id == id);
-        let unasked = |lord: &Session| lord.turn.as_ref().is_none_or(|turn| turn.by.is_none());
-        if lord.is_some_and(unasked) { Level::Log } else { Level::Note }
+        if lord.is_some() && !self.was_asked(id) { Level::Log } else { Level::Note }
+    }
+
+    /// How loud an answer at the end of a turn is; `None`: it is in no message. Whoever asked has it in
+    /// any case.
+    pub(super) fn level_of_answer(&self, id: SessionId) -> Option<Level> {
+        let words = self.level_of_words(id);
+        if words == Level::Log {
+            return Some(words);
+        }
+        let set = self.loudness(Kind::Done).level();
+        set.or_else(|| self.was_asked(id).then_some(words))
+    }
+
+    /// Whether a person's words began its turn.
+    fn was_asked(&self, id: SessionId) -> bool {
+        let turn = self.state.sessions.get(&id).and_then(|session| session.turn.as_ref());
+        turn.is_some_and(|turn| turn.by.is_some())
     }
 }

@@ -2,12 +2,14 @@
 //! state, the same change is returned as rows to write, and effects follow once the rows are on
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
+mod accounts;
 mod allowed;
 mod answers;
 mod asking;
 mod boot;
 mod bounds;
 mod budget;
+mod called;
 mod callers;
 mod card;
 mod commands;
@@ -16,9 +18,13 @@ mod gates;
 mod given;
 mod grants;
 mod heard;
+mod hush;
+mod ledger;
 mod looks;
 mod lord;
 mod mail;
+mod morning;
+mod mutes;
 mod noted;
 mod orders;
 mod outbox;
@@ -40,6 +46,7 @@ mod spawn;
 mod start;
 mod stopping;
 mod strangers;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;
@@ -54,12 +61,13 @@ use vigie_workflow::value::StepPath;
 
 use crate::{
     Timestamp,
-    agent::{Order, OrderKind, Report},
+    agent::{AgentEvent, Order, OrderKind, Report},
     bridge::{FilePost, Files, Health, Heard, Noted, Place, Said, Say, SayError},
     caller::{AgentRefusal, AgentReply, AgentRequest},
     command::{Refusal, Reply, Request},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, OrderId, RunId, SessionId},
     ids::Ids,
+    ledger::Used,
     run::{Catalog, Hook, StepOrder, StepTold},
     session::{Launch, Session},
     state::{Facts, JournalEntry, Row, State},
@@ -133,6 +141,46 @@ pub enum Event {
     Hook(Hook),
     /// What became of a step of a run.
     Step(StepTold),
+    /// What an agent's records have of a session whose holder is gone.
+    Used {
+        session: SessionId,
+        entries: Vec<Used>,
+    },
+    /// What the records of an attempt's own agent have.
+    StepUsed {
+        run: RunId,
+        step: StepPath,
+        attempt: u32,
+        entries: Vec<Used>,
+    },
+}
+
+impl Event {
+    /// Answers of models that are to be counted: whether the ledger has them must be known before.
+    pub fn usage(&self) -> &[Used] {
+        match self {
+            Self::Report { report: Report { what: AgentEvent::Usage { entries }, .. }, .. }
+            | Self::Used { entries, .. }
+            | Self::StepUsed { entries, .. } => entries,
+            Self::Report { .. }
+            | Self::Booted
+            | Self::Tick
+            | Self::Heard { .. }
+            | Self::Request(_)
+            | Self::Agent(_)
+            | Self::Linked { .. }
+            | Self::HolderGone { .. }
+            | Self::LaunchFailed { .. }
+            | Self::Prepared { .. }
+            | Self::Delivered { .. }
+            | Self::Looked { .. }
+            | Self::Noted { .. }
+            | Self::Pulse { .. }
+            | Self::Catalog(_)
+            | Self::Hook(_)
+            | Self::Step(_) => &[],
+        }
+    }
 }
 
 /// What a person asks to see of a session.
@@ -274,6 +322,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
             work.out.reply = Some(reply);
         }
         Event::Step(told) => work.step_told(told),
+        Event::Used { session, entries } => work.session_used(session, entries),
+        Event::StepUsed { run, step, attempt, entries } => {
+            work.step_used(run, &step, attempt, entries);
+        }
     }
     work.tell_of_strangers();
     work.lapse_gates();
@@ -286,6 +338,11 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.offer_mail();
     work.hand_prompts();
     work.settle_read_answers();
+    work.notice_stuck();
+    work.end_mutes();
+    work.say_digests();
+    work.ring_what_was_held();
+    work.remind();
     work.keep_shut_chats_short();
     work.send_due();
     work.out
@@ -299,6 +356,10 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
+        .chain(called::next_call(state))
+        .chain(morning::next_digest(state))
+        .chain(mutes::next_end(state))
+        .chain(stuck::next_look(state))
         .chain(state.runs.next_deadline())
         .min()
 }

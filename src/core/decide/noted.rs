@@ -4,7 +4,7 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{About, Work};
+use super::{About, Work, hush::Cause};
 use crate::{
     Timestamp,
     bridge::{Cards, Health, Level, Noted},
@@ -159,7 +159,7 @@ impl Work<'_> {
             let level = if rings.contains(&(chat.bridge.clone(), chat.chat.clone())) {
                 Level::Note
             } else {
-                self.level_in(&chat, Level::Ring, None)
+                self.level_in(&chat, Level::Ring, &Cause::vigie())
             };
             self.tell_as_loud(&chat, level, words, Rank::Gate, newest.cloned());
         }

@@ -10,6 +10,7 @@ use crate::{
     gate::{Asker, Gate, GateState},
     id::SessionId,
     prompt::{Prompt, PromptState},
+    ringing::Kind,
     session::{Launch, Life, Worktree},
     state::Row,
     text::Rich,
@@ -30,6 +31,9 @@ impl Work<'_> {
             let Some(first) = first.filter(|prompt| prompt.state == PromptState::Queued) else {
                 continue;
             };
+            if !self.may_begin_turn(session) {
+                continue;
+            }
             if self.is_spent(session) {
                 if self.state.line_of(session).all(|prompt| prompt.by.is_none()) {
                     continue;
@@ -150,7 +154,13 @@ impl Work<'_> {
         let words = format!("{} could not be started: {why}.{kept}", session.name);
         let buttons = vec![super::reports::resume_button(&session)];
         let note = super::show::note(level, Rich::plain(words), buttons);
-        self.post_to_session(id, &note, Rank::Gate);
+        if level == Level::Ring {
+            let words = format!("could not be started: {why}");
+            self.happened(Kind::Failure, session.name.as_str(), &words);
+            self.post_news(Kind::Failure, id, &note, Rank::Gate);
+        } else {
+            self.post_to_session(id, &note, Rank::Gate);
+        }
         self.say_who_goes_on(id);
         self.show_thread(id);
     }
@@ -173,6 +183,7 @@ impl Work<'_> {
             s.token = None;
             s.life = Life::Starting { since };
             s.turn = None;
+            (s.silent, s.stuck) = (None, None);
             s.ending = None;
             s.interrupting = None;
             s.spent.new_run();

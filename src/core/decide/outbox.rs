@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use super::{Effect, Work, budget::Free};
 use crate::{
     Timestamp,
-    bridge::{Body, Card, CardState, Mark, Place, Post, Progress, Say, SessionLook},
+    bridge::{Body, Card, CardState, Level, Mark, Place, Post, Progress, Say, SessionLook},
     delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Shown, Spot, Target, Tries},
     id::{DeliveryId, SessionId},
     prompt::PromptMessage,
@@ -50,6 +50,9 @@ impl Work<'_> {
                 old.state = DeliveryState::Replaced;
                 self.put(Row::Delivery(old));
             }
+        }
+        if let Outgoing::Post { post: Post { level: Level::Ring, .. }, .. } = &what {
+            self.state.rang_at.insert((to.bridge.clone(), to.chat.clone()), self.now);
         }
         let id = self.ids.make(DeliveryId::from_parts);
         let number = self.state.next_delivery;

@@ -12,6 +12,7 @@ use crate::{
     command::Refusal,
     delivery::Rank,
     id::{ProjectName, SessionId},
+    ringing::Kind,
     session::{Life, Session, Summary},
     text::{self, Rich, Style},
 };
@@ -254,7 +255,9 @@ impl Work<'_> {
         let mut rich = Rich::plain(format!("{name} says:\n"));
         let shown = text::reveal(&text::mask(text.trim()).text).text.text;
         rich.push(&shown, Some(Style::Quote));
-        self.post_to_session(id, &show::note(Level::Note, rich, vec![]), Rank::Note);
+        self.said(&name, text);
+        let post = show::note(Level::Note, rich, vec![]);
+        self.post_news(Kind::Words, id, &post, Rank::Note);
         let about = About { session: Some(id), ..About::default() };
         self.journal("people_notified", about, json!({ "length": length }));
         Ok(AgentReply::Done { words: "It is in your session's thread; it does not ring.".into() })

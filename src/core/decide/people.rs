@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{About, Work, outbox::target_of, show};
+use super::{About, Work, hush::Cause, outbox::target_of, show};
 use crate::{
     Timestamp,
     bridge::{Heard, HeardKind, Level, Mark, Place, Room, TextOrigin},
@@ -123,7 +123,7 @@ impl Work<'_> {
 
     /// What rings does so where people are.
     pub(super) fn tell_chat(&mut self, chat: &Chat, level: Level, words: &str) {
-        let loud = self.level_in(chat, level, None);
+        let loud = self.level_in(chat, level, &Cause::vigie());
         let rank = if level == Level::Ring { Rank::Gate } else { Rank::Note };
         self.tell_as_loud(chat, loud, words, rank, None);
     }

@@ -90,6 +90,9 @@ impl Work<'_> {
             Action::Interrupt { session } => {
                 format!("Write: `/stop {}`", self.session_name(*session))
             }
+            Action::AsMuchAgain { session } => {
+                format!("Write: `/budget {} more`", self.session_name(*session))
+            }
             Action::InterruptAll => "Write `/stop` and the name, for each.".into(),
             Action::CancelRun { run: id } => format!("Write: `/cancel {}`", run(*id)),
             Action::RetryRun { run: id } => format!("Write: `/retry {}`", run(*id)),

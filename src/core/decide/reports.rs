@@ -13,7 +13,8 @@ use crate::{
     gate::Asker,
     id::{HumanId, PromptId, SessionId, TurnId},
     prompt::{Prompt, PromptState},
-    session::{Ended, EndedBy, Life, Session, Turn, exit_words},
+    ringing::Kind,
+    session::{Begun, Ended, EndedBy, Life, Session, Silent, Turn, exit_words},
     state::{AnswerRow, Row, State},
     text::{self, Rich, Style},
 };
@@ -55,8 +56,11 @@ impl Work<'_> {
             return;
         }
         session.last_seq = report.seq;
-        session.heard = Some(self.now);
+        if !matches!(report.what, AgentEvent::Silent { .. }) {
+            session.heard = Some(self.now);
+        }
         self.put(Row::Session(session));
+        self.sign_of_life(id, &report.what);
         self.apply(id, run, report.what);
         self.effect(Effect::Acknowledge { session: id, run, seq: report.seq });
     }
@@ -95,17 +99,21 @@ impl Work<'_> {
             AgentEvent::TurnFailed { turn, kind, text } => self.turn_failed(id, turn, kind, &text),
             AgentEvent::Interrupted { .. } => self.interrupted(id),
             AgentEvent::Compacted => {
-                self.tell(id, Level::Log, "The context was compacted; the turn goes on.", vec![]);
+                let words = "The context was compacted; the turn goes on.";
+                self.post_notice(id, Rich::plain(words));
             }
             AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
-                self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
-                self.step_cost_told(id);
-                self.check_reserve(id);
+                self.told_cost(id, |spent| spent.update(micro_usd, input_tokens, output_tokens));
             }
+            AgentEvent::Usage { entries } => self.session_used(id, entries),
             AgentEvent::Degraded { what } => {
                 let name = self.session_name(id);
                 self.tell(id, Level::Ring, &format!("{name}: {what}"), vec![]);
             }
+            AgentEvent::Silent { since, running } => {
+                self.change(id, |s| s.silent = Some(Silent { since, running }));
+            }
+            AgentEvent::Stirs => self.change(id, |s| s.silent = None),
             AgentEvent::Exited { how, last } => self.exited(id, how, &last),
         }
     }
@@ -155,7 +163,8 @@ impl Work<'_> {
         let mut text = Rich::plain(format!("{name} needs you at the desk: {why}.\n"));
         text.push(&screen_text(screen), Some(Style::Pre { language: None }));
         text.push(&format!("\nvigie attach {name}"), Some(Style::Code));
-        self.post_to_session(id, &show::note(Level::Ring, text, vec![]), Rank::Gate);
+        self.happened(Kind::Stuck, &name, &format!("needs the desk: {why}"));
+        self.post_news(Kind::Stuck, id, &show::note(Level::Ring, text, vec![]), Rank::Gate);
         self.show_thread(id);
     }
 
@@ -214,9 +223,11 @@ impl Work<'_> {
         self.change(id, |s| {
             s.life = Life::Working { since };
             s.counted = None;
+            s.spent.before_turn = s.spent.micro_usd;
             s.turn = Some(Turn {
                 id: turn,
                 by,
+                begun: Begun::Elsewhere,
                 since,
                 lines: Vec::new(),
                 shown: Vec::new(),
@@ -294,6 +305,14 @@ impl Work<'_> {
     fn foreign_turn(&mut self, id: SessionId, turn: Option<TurnId>, text: &str) {
         self.mail_read_in_turn(id);
         self.begin_turn(id, turn, None);
+        // Without any it goes on by itself.
+        if !text.trim().is_empty() {
+            self.change(id, |s| {
+                if let Some(turn) = &mut s.turn {
+                    turn.begun = Begun::Desk;
+                }
+            });
+        }
         let name = self.session_name(id);
         self.show_foreign_words(id, &format!("At the desk of {name}: "), text);
     }
@@ -304,7 +323,7 @@ impl Work<'_> {
         if !words.is_empty() {
             let mut rich = Rich::plain(whose);
             rich.push(&text::reveal(&words).text.text, Some(Style::Italic));
-            self.post_to_session(id, &show::note(Level::Log, rich, vec![]), Rank::Note);
+            self.post_notice(id, rich);
         }
     }
 
@@ -415,7 +434,7 @@ impl Work<'_> {
     }
 
     fn finished(&mut self, id: SessionId, _turn: Option<TurnId>, text: &str, provisional: bool) {
-        let level = self.level_of_words(id);
+        let level = self.level_of_answer(id);
         let of_step = self.turn_of_step(id).filter(|_| !provisional);
         if provisional {
             self.progress(id, None, "background work goes on");
@@ -427,7 +446,12 @@ impl Work<'_> {
         self.keep_answer(id, text);
         self.mail_read_in_turn(id);
         self.journal_session("turn_finished", id);
-        self.post_answer(id, text, level);
+        if !provisional {
+            self.happened(Kind::Done, &self.session_name(id), text);
+        }
+        if let Some(level) = level {
+            self.post_answer(id, text, level);
+        }
         self.show_thread(id);
     }
 
@@ -476,7 +500,15 @@ impl Work<'_> {
         let mut rich =
             Rich::plain(format!("{name} {what}. The session goes on; write to it to try again.\n"));
         rich.push(said.trim(), Some(Style::Quote));
-        self.post_to_session(id, &show::note(Level::Ring, rich, vec![]), Rank::Final);
+        let kind = match kind {
+            FailureKind::Limit => Kind::Limit,
+            FailureKind::Service
+            | FailureKind::Account
+            | FailureKind::Request
+            | FailureKind::Other => Kind::Failure,
+        };
+        self.happened(kind, &name, &format!("{what}: {}", said.trim()));
+        self.post_news(kind, id, &show::note(Level::Ring, rich, vec![]), Rank::Final);
         self.show_thread(id);
     }
 
@@ -602,10 +634,15 @@ impl Work<'_> {
             text.push(" Its last lines:\n", None);
             text.push(&screen_text(&last), Some(Style::Pre { language: None }));
         }
-        let level = if unwanted { Level::Ring } else { Level::Note };
         let buttons =
             if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
-        self.post_to_session(session.id, &show::note(level, text, buttons), Rank::Final);
+        if unwanted {
+            self.happened(Kind::Failure, name.as_str(), &format!("stopped with {words}"));
+            let post = show::note(Level::Ring, text, buttons);
+            return self.post_news(Kind::Failure, session.id, &post, Rank::Final);
+        }
+        let post = show::note(Level::Note, text, buttons);
+        self.post_to_session(session.id, &post, Rank::Final);
     }
 }
 

@@ -71,10 +71,21 @@ impl Work<'_> {
                 let id = self.named(&session)?;
                 self.end_tree(id, &by)
             }
+            Command::Budget { name, wanted } => {
+                self.budget(name.as_deref(), wanted, &by).map(|words| Reply::Done { words })
+            }
             Command::Run(start) => self.run_for(by, via, &start),
             Command::CancelRun { name } => self.cancel_for(&by, &name),
             Command::RetryRun { name, from } => self.retry_for(&by, &name, from.as_deref()),
             Command::ShowRun { name } => self.show_run(&name),
+            Command::Mute { words } => {
+                let words = self.mute_as_written(&by, &words, None)?;
+                Ok(Reply::Done { words: words.replace(" /", " vigie ") })
+            }
+            Command::Unmute { name } => {
+                self.unmute(&by, &name, None).map(|words| Reply::Done { words })
+            }
+            Command::Digest => Ok(Reply::Done { words: self.digest_for(&by).text }),
             Command::Workflows
             | Command::Runs(_)
             | Command::Tokens
@@ -312,6 +323,7 @@ impl State {
                 problems: self.problems.clone(),
             })),
             Command::Start(_)
+            | Command::Budget { .. }
             | Command::Run(_)
             | Command::CancelRun { .. }
             | Command::RetryRun { .. }
@@ -327,6 +339,9 @@ impl State {
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::Answer { .. }
+            | Command::Mute { .. }
+            | Command::Unmute { .. }
+            | Command::Digest
             | Command::Tap { .. } => None,
         }
     }

@@ -7,8 +7,11 @@ use super::{Work, show};
 use crate::{
     bridge::Level,
     caller::Principal,
+    delivery::Rank,
     id::SessionId,
+    ringing::Kind,
     session::{Amount, Spawn},
+    text::Rich,
 };
 
 impl Work<'_> {
@@ -38,7 +41,9 @@ impl Work<'_> {
         let words = format!(
             "{name} has used up what was set aside for it: {spent}. It stops, and its context is kept. Write to it, and it goes on with as much again."
         );
-        self.tell(id, Level::Ring, &words, vec![]);
+        self.happened(Kind::Limit, &name, &format!("has used up {spent}"));
+        let post = show::note(Level::Ring, Rich::plain(words), vec![]);
+        self.post_news(Kind::Limit, id, &post, Rank::Gate);
         if let Principal::Session { session } = by {
             let words = format!(
                 "{name}, which you started, has used up what was set aside for it: {spent}. It stopped and goes on only when a person writes to it; the person knows."

@@ -4,13 +4,20 @@
 
 use std::collections::BTreeSet;
 
-use super::{Work, heard::via_words, outbox::Draft, show};
+use super::{
+    Work,
+    heard::via_words,
+    hush::{Cause, Whom},
+    outbox::Draft,
+    show,
+};
 use crate::{
     Timestamp,
     bridge::{Attention, Level, Place, Post},
     delivery::{DeliveryState, NewestOf, Outgoing, Rank, Shown, Target},
     gate::Gate,
     id::{BridgeName, ChatId, GateId, HumanId, SessionId},
+    ringing::Rung,
     state::{Chat, ChatState, LastHeardRow, Row, State},
     text::{Rich, Style},
 };
@@ -18,7 +25,17 @@ use crate::{
 /// Lines of what waits in one message; `/waiting` lists the rest.
 const LISTED: usize = 12;
 
-type Spot = (BridgeName, ChatId);
+pub(super) type Spot = (BridgeName, ChatId);
+
+/// Why something rings that rang already, or came without a sound.
+pub(super) enum Why {
+    /// Where it rang nobody is heard any more.
+    Unheard(Spot),
+    /// Nothing could wake whoever it is for, until now.
+    Waited,
+    /// Nobody answers.
+    Still,
+}
 
 fn spot(chat: &Chat) -> Spot {
     (chat.bridge.clone(), chat.chat.clone())
@@ -60,6 +77,12 @@ impl State {
         let here = |key: &&(BridgeName, String)| key.0 == *bridge;
         let mut ids = self.identities.keys().chain(self.rules.identities.keys()).filter(here);
         ids.any(|(bridge, from)| self.human_of(bridge, from).as_ref() == Some(human))
+    }
+
+    /// Every chat that can wake a person, the likeliest first.
+    pub(super) fn waking_chats_of(&self, human: &HumanId) -> Vec<Spot> {
+        let Whereabouts { heard, own } = self.whereabouts(human);
+        heard.into_iter().chain(own).collect()
     }
 
     /// Where a person can be woken. Where a group hears of sessions in place of people's own chats, it
@@ -148,37 +171,72 @@ impl Work<'_> {
     }
 
     /// How loud it is in that chat.
-    pub(super) fn level_in(&self, chat: &Chat, level: Level, gate: Option<&Gate>) -> Level {
+    pub(super) fn level_in(&self, chat: &Chat, level: Level, cause: &Cause) -> Level {
         match level {
-            Level::Ring if self.rings_in(&spot(chat), gate) => Level::Ring,
+            Level::Ring if self.rings_in(&spot(chat), &self.awake(cause)) => {
+                self.unless_it_just_rang(chat, Level::Ring)
+            }
             Level::Ring => Level::Note,
             Level::Note | Level::Log => level,
         }
     }
 
-    /// A page that is only heard while it is open always rings, and stands for no other chat.
-    fn rings_in(&self, at: &Spot, gate: Option<&Gate>) -> bool {
+    /// What comes right after something that rang comes without a sound of its own.
+    pub(super) fn unless_it_just_rang(&self, chat: &Chat, level: Level) -> Level {
+        let bundle = self.state.rules.ringing.bundle;
+        let last = self.state.rang_at.get(&spot(chat));
+        let just_rang = last.is_some_and(|at| self.now - *at < bundle);
+        if just_rang { level.min(Level::Note) } else { level }
+    }
+
+    /// For these people. A page that is only heard while it is open rings for whomever, and stands for
+    /// no other chat.
+    fn rings_in(&self, at: &Spot, whom: &Whom) -> bool {
+        if whom.people.is_empty() {
+            return false;
+        }
         let fine = self.fine_and_waking();
         if !self.state.wakes(at) || fine.is_empty() {
             return true; // nothing is heard: it rings wherever it comes through first
         }
-        let reach = self.reach(gate, &[]);
+        let reach = self.reach(&whom.people, &[]);
         if reach.lost || reach.nobody {
-            return fine.contains(at);
+            return reach.missing.contains(at) || self.anywhere(fine, whom).contains(at);
         }
         reach.missing.contains(at)
+    }
+
+    /// Where people may be of whom nobody knows better: not in chats of those who sleep.
+    fn anywhere(&self, mut fine: Vec<Spot>, whom: &Whom) -> Vec<Spot> {
+        let of = |people: &[HumanId]| -> Vec<Spot> {
+            people.iter().flat_map(|human| self.state.waking_chats_of(human)).collect()
+        };
+        let (asleep, awake) = (of(&whom.asleep), of(&whom.people));
+        fine.retain(|at| !asleep.contains(at) || awake.contains(at));
+        fine
     }
 
     fn fine_and_waking(&self) -> Vec<Spot> {
         self.state.waking().into_iter().filter(|at| self.state.is_fine(at)).collect()
     }
 
-    /// Who can do something about it and is not reached by what rings in these chats.
-    fn reach(&self, gate: Option<&Gate>, rings: &[Spot]) -> Reach {
-        let people = self.state.rules.people.keys();
-        let may = people.filter(|human| gate.is_none_or(|gate| self.may(gate, human)));
+    /// Where something rings for these people; where no chat can wake anybody, wherever they may look.
+    pub(super) fn where_they_are(&self, whom: &Whom) -> BTreeSet<Spot> {
+        let fine = self.fine_and_waking();
+        if fine.is_empty() {
+            return self.state.hearing().iter().map(spot).collect();
+        }
+        let Reach { mut missing, lost, nobody } = self.reach(&whom.people, &[]);
+        if lost || nobody {
+            missing.extend(self.anywhere(fine, whom));
+        }
+        missing
+    }
+
+    /// Who of them is not reached by what rings in these chats.
+    fn reach(&self, people: &[HumanId], rings: &[Spot]) -> Reach {
         let mut reach = Reach { nobody: true, ..Reach::default() };
-        for human in may {
+        for human in people {
             let Whereabouts { heard, own } = self.state.whereabouts(human);
             let nowhere = heard.is_empty() && own.is_empty();
             reach.nobody &= nowhere;
@@ -202,21 +260,26 @@ impl Work<'_> {
         if elsewhere && self.state.wakes(&here) {
             return Level::Note;
         }
-        self.level_in(chat, Level::Ring, Some(gate))
+        if self.rings_in(&here, &self.called_now(gate)) { Level::Ring } else { Level::Note }
     }
 
     /// Its card rings there.
     pub(super) fn card_rings(&self, gate: &mut Gate, chat: &Chat) {
-        let here = spot(chat);
-        if self.state.wakes(&here) && !gate.rang.contains(&here) {
-            gate.rang.push(here);
+        self.rings_there(gate, &spot(chat));
+    }
+
+    pub(super) fn rings_there(&self, gate: &mut Gate, at: &Spot) {
+        if self.state.wakes(at) && !gate.rang.contains(at) {
+            gate.rang.push(at.clone());
         }
     }
 
     /// Whether something that waits rings in that chat.
     pub(super) fn rings_still(&self, to: &Target) -> bool {
         let here = spot_of(to);
-        self.state.open_gates().any(|gate| gate.rang.contains(&here))
+        // A page wakes nobody, so what rings there is not remembered.
+        let rang = |gate: &Gate| gate.rang.contains(&here) || !self.state.wakes(&here);
+        self.state.open_gates().any(rang)
     }
 
     /// What became of services and chats may have left open cards where nobody hears them. Each such
@@ -226,18 +289,19 @@ impl Work<'_> {
         if fine.is_empty() {
             return Vec::new();
         }
-        let mut open: Vec<Gate> = self.state.open_gates().cloned().collect();
-        open.sort_by_key(|gate| (gate.opened, gate.id));
+        let open = self.open_gates_by_age();
         let mut anew: Vec<(Spot, GateId, Spot)> = Vec::new();
         for mut gate in open {
             let rang = self.rang(&gate);
             let Some(lost) = rang.iter().find(|at| !self.state.is_fine(at)).cloned() else {
                 continue;
             };
-            let reach = self.reach(Some(&gate), &rang);
+            let whom = self.called_now(&gate);
+            let reach = self.reach(&whom.people, &rang);
             let mut missing = reach.missing;
-            if (reach.lost || reach.nobody) && !fine.iter().any(|at| rang.contains(at)) {
-                missing.extend(fine.iter().cloned());
+            let nowhere = !whom.people.is_empty() && (reach.lost || reach.nobody);
+            if nowhere && !fine.iter().any(|at| rang.contains(at)) {
+                missing.extend(self.anywhere(fine.clone(), &whom));
             }
             gate.rang = rang;
             self.hush(&mut gate);
@@ -253,7 +317,7 @@ impl Work<'_> {
             let here = anew.iter().filter(|(there, ..)| there == at);
             let gates: Vec<_> = here.clone().map(|(_, gate, _)| *gate).collect();
             if let Some((.., lost)) = here.clone().next() {
-                self.ring_there(at, &gates, &lost.clone());
+                self.ring_there(at, &gates, &Why::Unheard(lost.clone()));
             }
         }
         chats
@@ -261,7 +325,7 @@ impl Work<'_> {
 
     /// Where a gate rang. One of an older Vigie rang wherever its card went.
     fn rang(&self, gate: &Gate) -> Vec<Spot> {
-        if !gate.rang.is_empty() {
+        if !gate.rang.is_empty() || gate.rung != Rung::default() {
             return gate.rang.clone();
         }
         let cards = gate.cards.iter().map(|shown| spot_of(&shown.to));
@@ -319,9 +383,10 @@ impl Work<'_> {
     }
 
     /// One message names what waits there; a single card that is not there yet rings itself.
-    fn ring_there(&mut self, at: &Spot, gates: &[GateId], lost: &Spot) {
+    pub(super) fn ring_there(&mut self, at: &Spot, gates: &[GateId], why: &Why) {
         let Some(chat) = self.state.chat_of(&at.0, &at.1) else { return };
-        let rings = |gate: &&Gate| gate.rang.contains(at);
+        // A page that wakes nobody stands in no list of chats where something rang.
+        let rings = |gate: &&Gate| gate.rang.contains(at) || gates.contains(&gate.id);
         let mut all: Vec<_> =
             self.state.open_gates().filter(rings).map(|g| (g.opened, g.id)).collect();
         all.sort_unstable();
@@ -332,7 +397,7 @@ impl Work<'_> {
             }
         }
         let all: Vec<_> = all.into_iter().map(|(_, id)| id).collect();
-        self.say_what_waits(&chat, &all, lost);
+        self.say_what_waits(&chat, &all, why);
     }
 
     /// Sees to it that the card is there, or will be; `alone`, it may be what rings.
@@ -360,27 +425,46 @@ impl Work<'_> {
         gate.cards.iter().rev().find(there).cloned()
     }
 
-    fn say_what_waits(&mut self, chat: &Chat, all: &[GateId], (lost, shut): &Spot) {
-        let service = via_words(lost);
-        let why = if self.state.is_deaf(lost) {
-            format!("{service} is not heard")
-        } else {
-            format!("{service} lets nothing into chat {shut}")
-        };
-        let what = if all.len() == 1 { "this waits" } else { "these wait" };
-        let mut text = Rich::plain(format!("{why}, so {what} for you here:"));
-        for gate in all.iter().take(LISTED).filter_map(|id| self.state.gates.get(id)) {
-            text.push("\n", None);
-            text.push(gate.code.as_str(), Some(Style::Code));
-            text.push(&format!("  {} {}", self.waits_name(gate), gate.shown.title), None);
-        }
-        if all.len() > LISTED {
-            text.push(&format!("\n{} more: /waiting", all.len() - LISTED), None);
-        }
+    fn say_what_waits(&mut self, chat: &Chat, all: &[GateId], why: &Why) {
+        let mut text = Rich::plain(self.why_words(why, all.len()));
+        self.push_waiting(&mut text, all);
         let post = show::note(Level::Ring, text, vec![]);
         match all {
             [one] => self.ring_about_card(chat, *one, post),
             _ => self.ring_with(show::main_of(chat), post, None, None),
+        }
+    }
+
+    fn why_words(&self, why: &Why, number: usize) -> String {
+        let what = if number == 1 { "this waits" } else { "these wait" };
+        match why {
+            Why::Unheard((lost, shut)) => {
+                let service = via_words(lost);
+                let why = if self.state.is_deaf(lost) {
+                    format!("{service} is not heard")
+                } else {
+                    format!("{service} lets nothing into chat {shut}")
+                };
+                format!("{why}, so {what} for you here:")
+            }
+            Why::Waited if number == 1 => "This waits for you:".into(),
+            Why::Waited => "These wait for you:".into(),
+            Why::Still if number == 1 => "This still waits for you:".into(),
+            Why::Still => "These still wait for you:".into(),
+        }
+    }
+
+    /// A line each, with its code and how long it waits.
+    pub(super) fn push_waiting(&self, text: &mut Rich, all: &[GateId]) {
+        for gate in all.iter().take(LISTED).filter_map(|id| self.state.gates.get(id)) {
+            text.push("\n", None);
+            text.push(gate.code.as_str(), Some(Style::Code));
+            let age = show::span(gate.opened, self.now);
+            let line = format!("  {} {}, {age}", self.waits_name(gate), gate.shown.title);
+            text.push(&line, None);
+        }
+        if all.len() > LISTED {
+            text.push(&format!("\n{} more: /waiting", all.len() - LISTED), None);
         }
     }
 

@@ -2,13 +2,14 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::Work;
+use super::{Work, hush::Cause};
 use crate::{
     Timestamp,
     bridge::{Body, Button, Document, Level, Part, Post, SessionLook, ThreadState},
     delivery::{Rank, Shown, Spot, Target},
     id::{BridgeName, SessionId, SessionName},
     prompt::Prompt,
+    ringing::Kind,
     session::{Life, Session},
     state::Chat,
     text::{self, Rich, Style},
@@ -135,7 +136,11 @@ impl Work<'_> {
         post: Post,
         rank: Rank,
     ) -> Shown {
-        let level = self.level_in(chat, post.level, None);
+        let cause = match session {
+            Some(session) => self.state.cause_in(Kind::Trouble, session),
+            None => Cause::vigie(),
+        };
+        let level = self.level_in(chat, post.level, &cause);
         self.post_as_loud(chat, session, Post { level, ..post }, rank)
     }
 
@@ -161,6 +166,22 @@ impl Work<'_> {
             not_before: None,
         };
         Shown { delivery: self.deliver(draft), to }
+    }
+
+    /// Says news of a session in every chat that hears of it, as loud as news of that kind is set to
+    /// be, and no louder than the post itself; perhaps not at all.
+    pub(super) fn post_news(&mut self, kind: Kind, session: SessionId, post: &Post, rank: Rank) {
+        let Some(level) = self.loudness(kind).level() else { return };
+        let cause = self.state.cause_in(kind, session);
+        for chat in self.state.hearing() {
+            let level = self.level_in(&chat, level.min(post.level), &cause);
+            self.post_as_loud(&chat, Some(session), Post { level, ..post.clone() }, rank);
+        }
+    }
+
+    /// Something that goes on in the background.
+    pub(super) fn post_notice(&mut self, session: SessionId, text: Rich) {
+        self.post_news(Kind::Notice, session, &note(Level::Log, text, vec![]), Rank::Note);
     }
 
     /// Vigie's own words about a session.
@@ -192,6 +213,9 @@ impl Work<'_> {
             format!("{name} takes it after your answer")
         } else {
             match &session.life {
+                Life::Idle { .. } if ahead == 0 && self.waits_for_money(session) => {
+                    format!("{name} takes it when there is money for it: /budget {name}")
+                }
                 Life::Idle { .. } if ahead == 0 => return None,
                 Life::Idle { .. } | Life::Working { .. } => {
                     format!("{name} takes it after this turn")
@@ -284,6 +308,19 @@ pub(super) fn look_words(look: SessionLook) -> String {
 pub(super) fn money(micro_usd: u64) -> String {
     let cents = micro_usd.div_ceil(10_000);
     format!("${}.{:02}", cents / 100, cents % 100)
+}
+
+/// "1,234,567".
+pub(super) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 fn secrets(number: usize) -> String {

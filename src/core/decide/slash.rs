@@ -39,6 +39,11 @@ pub(super) enum Name {
     Retry,
     Grants,
     Revoke,
+    Digest,
+    Mute,
+    Unmute,
+    Cost,
+    Budget,
 }
 
 impl Name {
@@ -52,7 +57,7 @@ impl Name {
 const ANSWERS: [&str; 3] = ["approve", "deny", "back"];
 
 /// Every command: its word, what it stands for, and what the help says.
-pub(super) const COMMANDS: [(&str, Name, &str); 21] = [
+pub(super) const COMMANDS: &[(&str, Name, &str)] = &[
     ("sessions", Name::Sessions, "what runs"),
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
@@ -76,6 +81,11 @@ pub(super) const COMMANDS: [(&str, Name, &str); 21] = [
     ("retry", Name::Retry, "NAME [STEP]: run again what failed, or that step and what needs it"),
     ("grants", Name::Grants, "what was allowed for longer"),
     ("revoke", Name::Revoke, "NUMBER: take back what was allowed for longer"),
+    ("digest", Name::Digest, "what happened since the last one, and what waits"),
+    ("mute", Name::Mute, "NAME 2h: keep a session from ringing for you; alone: what is muted"),
+    ("unmute", Name::Unmute, "NAME: let it ring again"),
+    ("cost", Name::Cost, "[NAME]: what was spent, and may be"),
+    ("budget", Name::Budget, "NAME 5: what a session or story may cost; or more, none, usual"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];

@@ -9,10 +9,8 @@ use super::{
 };
 use crate::{
     agent::PromptForm,
-    bridge::Level,
     caller::{AgentRefusal, AgentReply, AgentStart, Host, Isolated, Principal},
     command::Refusal,
-    delivery::Rank,
     id::{AgentName, PromptId, SessionId},
     mail::NotSent,
     prompt::{Prompt, PromptState},
@@ -167,7 +165,7 @@ impl Work<'_> {
         }
         let mut rich = Rich::plain(format!("{by} started {name} with these words:\n"));
         rich.push(&text::reveal(&shown).text.text, Some(Style::Quote));
-        self.post_to_session(id, &show::note(Level::Log, rich, vec![]), Rank::Note);
+        self.post_notice(id, rich);
     }
 }
 

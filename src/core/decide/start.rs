@@ -84,6 +84,8 @@ impl Work<'_> {
             conversation: Some(conversation.clone()),
             last_seq: 0,
             heard: None,
+            silent: None,
+            stuck: None,
             turn: None,
             last_words: None,
             spent: Spent::default(),

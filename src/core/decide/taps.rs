@@ -137,6 +137,7 @@ impl Work<'_> {
             Action::FillIn { form, at, option } => self.fill_in(*form, *at, *option),
             Action::StartRun { form } => self.start_form(*form, who),
             Action::DropRun { form } => self.drop_form(*form),
+            Action::AsMuchAgain { session } => self.as_much_again(*session, &who.human),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Timestamp,
+    account::Account,
     bridge::{Attached, Health, Place, Room},
     caller::{Ticket, TokenRow},
     command::Kept,
@@ -15,8 +16,10 @@ use crate::{
         BridgeName, ChatId, GateId, HeardId, HumanId, MessageId, PairingCode, PromptId, SessionId,
         ThreadId,
     },
+    ledger::LedgerRow,
     mail::Mail,
     prompt::Prompt,
+    ringing::{DigestRow, Happened, MuteRow},
     run::{FrozenRow, RunLogRow, RunRow, SlotRow},
     session::Session,
 };
@@ -54,7 +57,12 @@ pub enum Row {
     RunLog(RunLogRow),
     Slot(SlotRow),
     Grant(Grant),
+    Happened(Happened),
+    Digest(DigestRow),
+    Mute(MuteRow),
     Journal(JournalEntry),
+    Ledger(LedgerRow),
+    Account(Account),
 }
 
 /// What a session said last at the end of a turn, whole up to a bound: for who waits for it.

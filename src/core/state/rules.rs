@@ -6,11 +6,14 @@ use std::collections::{HashMap, HashSet};
 use super::Chat;
 use crate::{
     Timestamp,
+    account::Budgets,
     answer::Words,
     bridge::{Limits, Room},
     caller::Bounds,
     id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    ledger::Prices,
     policy::Policy,
+    ringing::Ringing,
     route::StoryPattern,
 };
 
@@ -37,8 +40,11 @@ pub struct Rules {
     pub lord: Option<Lord>,
     /// What is decided before anybody is asked, in the order of the configuration.
     pub policies: Vec<Policy>,
+    pub prices: Prices,
+    pub budgets: Budgets,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
+    pub ringing: Ringing,
 }
 
 /// How much of this machine runs of workflows may take up.

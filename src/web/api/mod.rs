@@ -5,9 +5,11 @@ mod grants;
 mod mail;
 mod matrix;
 mod people;
+mod ringing;
 pub(super) mod runs;
 mod sessions;
 mod tokens;
+mod usage;
 mod waiting;
 pub(super) mod workflows;
 
@@ -49,7 +51,14 @@ pub(super) fn router() -> Router<App> {
         .route("/waiting", get(waiting::list))
         .route("/waiting/{code}/answer", post(waiting::answer))
         .route("/waiting/tap", post(waiting::tap))
+        .route("/mutes", get(ringing::mutes).post(ringing::mute))
+        .route("/mutes/{name}", axum::routing::delete(ringing::unmute))
+        .route("/digest", get(ringing::digest))
         .route("/mail", get(mail::list))
+        .route("/usage", get(usage::show))
+        .route("/usage/delegations", get(usage::delegations))
+        .route("/usage/prices", get(usage::prices))
+        .route("/budget", get(usage::budgets).post(usage::set_budget))
         .route("/events", get(super::follow::events))
         .route("/links", post(desk::link))
         .route("/logins", get(desk::logins))

@@ -334,6 +334,8 @@ class Phone:
             return await self.upload(**command)
         if what == "download":
             return await self.download(**command)
+        if what == "sign":
+            return await self.identity.sign_this_device()
         if what == "devices":
             return await signed_devices(self, command["user"])
         async with self.turn:

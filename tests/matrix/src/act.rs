@@ -321,6 +321,11 @@ impl Phone {
         self.ask(json!({ "do": "give_key", "event": withheld.id })).await;
     }
 
+    /// Signs the device, of a phone that did not when it logged in, by a new identity of its person's.
+    pub async fn sign(&self) {
+        self.ask(json!({ "do": "sign" })).await;
+    }
+
     /// Seals with a new key from the next message on.
     pub async fn new_room_key(&self, room: &str) {
         self.ask(json!({ "do": "new_room_key", "room": room })).await;

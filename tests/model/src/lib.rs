@@ -29,7 +29,10 @@ use axum::{
     Json, Router,
     body::{Body, Bytes},
     extract::State,
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{
+        HeaderName, StatusCode,
+        header::CONTENT_TYPE,
+    },
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -42,6 +45,8 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::sleep};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// Pieces of a dripped answer.
 const DRIPS: usize = 20;
@@ -87,6 +92,20 @@ pub struct Used {
 /// Of every answer, without what comes from memory.
 const INPUT_TOKENS: usize = 10;
 const OUTPUT_TOKENS: usize = 20;
+/// What goes into its memory, for five minutes and for an hour.
+const WRITTEN_5M: usize = 8;
+const WRITTEN_1H: usize = 4;
+
+/// All answers that were given to the end, and what the service would be paid for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Billed {
+    pub answers: u64,
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write_5m: u64,
+    pub cache_write_1h: u64,
+}
 
 struct Request {
     at: Instant,
@@ -156,11 +175,36 @@ impl Model {
         let mut used = Used::default();
         for request in &self.shared.look().requests {
             if request.answered.is_some() && request.body.to_string().contains(text) {
-                used.input_tokens += (INPUT_TOKENS + memory(&request.body)) as u64;
+                let written = WRITTEN_5M + WRITTEN_1H;
+                used.input_tokens += (INPUT_TOKENS + written + memory(&request.body)) as u64;
                 used.output_tokens += OUTPUT_TOKENS as u64;
             }
         }
         used
+    }
+
+    /// What all answers of conversations came to in whose requests `text` stands.
+    pub fn billed(&self, text: &str) -> Billed {
+        let mut billed = Billed::default();
+        for request in &self.shared.look().requests {
+            let answered = request.answered.is_some() && !tools(&request.body).is_empty();
+            if answered && request.body.to_string().contains(text) {
+                billed.answers += 1;
+                billed.input += INPUT_TOKENS as u64;
+                billed.output += OUTPUT_TOKENS as u64;
+                billed.cache_read += memory(&request.body) as u64;
+                billed.cache_write_5m += WRITTEN_5M as u64;
+                billed.cache_write_1h += WRITTEN_1H as u64;
+            }
+        }
+        billed
+    }
+
+    /// How many requests without tools were answered: titles and the like.
+    pub fn asides(&self) -> usize {
+        let seen = self.shared.look();
+        let aside = |one: &&Request| one.answered.is_some() && tools(&one.body).is_empty();
+        seen.requests.iter().filter(aside).count()
     }
 
     /// Waits for a request of a conversation in whose news (what came since the model spoke last)
@@ -261,8 +305,11 @@ async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>)
         return (status, Json(error)).into_response();
     }
     let model = request["model"].clone();
-    let usage = json!({ "input_tokens": INPUT_TOKENS, "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": memory(&request), "output_tokens": OUTPUT_TOKENS });
+    let usage = json!({ "input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS,
+        "cache_creation_input_tokens": WRITTEN_5M + WRITTEN_1H,
+        "cache_creation": { "ephemeral_5m_input_tokens": WRITTEN_5M,
+            "ephemeral_1h_input_tokens": WRITTEN_1H },
+        "cache_read_input_tokens": memory(&request) });
     let message = |content: Vec<Value>, stop: Value| {
         json!({ "id": format!("msg_{:016x}", rand::random::<u64>()), "type": "message", "role": "assistant",
             "model": model, "content": content, "stop_reason": stop, "stop_sequence": null, "usage": usage })
@@ -305,7 +352,9 @@ async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>)
             Ok::<_, Infallible>(Bytes::from(format!("event: {name}\ndata: {event}\n\n")))
         }
     });
-    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(body)).into_response()
+    let request = format!("req_{:016x}", rand::random::<u64>());
+    let headers = [(CONTENT_TYPE, "text/event-stream".to_owned()), (REQUEST_ID, request)];
+    (headers, Body::from_stream(body)).into_response()
 }
 
 struct Answer {

@@ -14,9 +14,6 @@ pub(super) struct Event {
     #[serde(rename = "event_id")]
     pub(super) id: String,
     pub(super) sender: String,
-    /// Not in the timeline of a sync.
-    #[serde(default, rename = "room_id")]
-    pub(super) room: Option<String>,
     #[serde(default)]
     pub(super) origin_server_ts: i64,
     #[serde(default)]

@@ -154,10 +154,9 @@ impl Hearing<'_> {
     /// It did not open within a few seconds.
     async fn sealed(self, row: &Waiting, spot: Spot) {
         let id = row.id;
-        if row.opened.hindrance == Some(Hindrance::Unsigned) {
-            // Who signed the device may only be unknown here: that is no reason to refuse anything.
-            sealed::with_signatures(self, row).await;
-        }
+        let unsigned = row.opened.hindrance == Some(Hindrance::Unsigned);
+        // Who signed the device may only be unknown here: that is no reason to refuse anything.
+        let asked = !unsigned || sealed::with_signatures(self, row).await;
         let now = self.written(move |db| heard::one(db, id)).await;
         let Some(row) = now.filter(|row| row.opened.trust == Trust::Sealed) else {
             return; // it opened just now and comes again, or is gone
@@ -166,6 +165,10 @@ impl Hearing<'_> {
             return self.done(&row, Keep::Nothing).await;
         }
         let hindrance = row.opened.hindrance.unwrap_or(Hindrance::NoKey);
+        if hindrance == Hindrance::Unsigned && !asked {
+            self.say_refused(&row, &spot, Refusal::NoKeys).await;
+            return self.done(&row, Keep::Nothing).await;
+        }
         let device = row.opened.device.as_deref();
         let words = hindrance.words(device);
         let about = hindrance.about(device, row.opened.megolm.as_deref());

@@ -25,6 +25,7 @@ mod welcome;
 use futures_util::{FutureExt as _, future};
 use matrix_sdk::Client;
 use std::{
+    collections::HashMap,
     fmt::Display,
     mem,
     panic::AssertUnwindSafe,
@@ -35,7 +36,10 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, warn};
 use vigie_bridge_kit::{database::DatabaseError, handing::Handing, pause};
-use vigie_core::bridge::{Inbox, Lost};
+use vigie_core::{
+    Timestamp,
+    bridge::{Inbox, Lost},
+};
 
 use crate::{
     MatrixBridge, NAME,
@@ -67,6 +71,8 @@ struct Wake {
     changed: Mutex<Vec<i64>>,
     /// What is wrong with the account, whether syncs come back or not.
     ailment: Mutex<Option<String>>,
+    /// When somebody's keys were asked for last.
+    keys_asked: Mutex<HashMap<String, Timestamp>>,
 }
 
 impl Wake {
@@ -89,6 +95,19 @@ impl Wake {
 
     fn ailment(&self) -> Option<String> {
         self.ailment.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keys_asked(&self, user: &str) -> Option<Timestamp> {
+        self.keys_asked.lock().unwrap_or_else(PoisonError::into_inner).get(user).copied()
+    }
+
+    /// Of at most so many people; where more come, all are forgotten.
+    fn set_keys_asked(&self, user: &str, at: Timestamp, most: usize) {
+        let mut asked = self.keys_asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked.len() >= most {
+            asked.clear();
+        }
+        asked.insert(user.to_owned(), at);
     }
 
     fn take_changed(&self) -> Vec<i64> {

@@ -29,6 +29,8 @@ pub(super) enum Refusal {
     Again,
     /// Whether it came before could not be asked.
     Unasked,
+    /// Who has signed the device that it came from could not be asked.
+    NoKeys,
     /// What came with its key is not known any more.
     OldKey,
 }
@@ -60,6 +62,7 @@ impl Refusal {
             Self::PlainRoom => "plain room".into(),
             Self::Again => format!("again {}", place_of(Some(event))),
             Self::Unasked => format!("unasked {}", place_of(Some(event))),
+            Self::NoKeys => format!("no keys {}", device.unwrap_or_default()),
             Self::OldKey => "old key".into(),
         }
     }
@@ -72,6 +75,7 @@ impl Refusal {
             Self::Bare => "it came without encryption although this room is encrypted, so anybody on the way could have written it. Send it again with an app that encrypts; or let such messages in with `unencrypted = \"accept\"` under [matrix] in Vigie's configuration".into(),
             Self::Again => "what is encrypted in it came before as another message, or the homeserver does not show one of the two any more, so you may not have sent it now. If you did, send it again in other words; if you did not, tell whoever runs the homeserver".into(),
             Self::Unasked => "you wrote the same before, and the homeserver did not say whether this is that message told once more. Send it again in other words, or when the homeserver answers".into(),
+            Self::NoKeys => "the homeserver did not say whether the session that it came from is yours. Send it again when the homeserver answers (`vigie doctor` at the desk says whether it does)".into(),
             Self::OldKey => "it was encrypted with a key that your app has not used for months, and Vigie does not remember any more what came with it. Let your app make a new one (in Element, write /discardsession in this room; in others, log in anew), and send it again".into(),
             Self::PlainRoom => "this room is not encrypted. Switch encryption on in the room's settings, or write in another room; or let such rooms in with `plain_rooms = \"accept\"` under [matrix] in Vigie's configuration".into(),
         }
@@ -185,6 +189,7 @@ mod tests {
             (Refusal::Changed.words(None), "vigie matrix verify"),
             (Refusal::Again.words(None), "send it again in other words"),
             (Refusal::Unasked.words(None), "when the homeserver answers"),
+            (Refusal::NoKeys.words(None), "when the homeserver answers"),
             (Refusal::OldKey.words(None), "/discardsession"),
             (Refusal::Renewed.words(None), "vigie matrix accept"),
             (Refusal::Bare.words(None), "Send it again with an app that encrypts"),

@@ -1,15 +1,16 @@
 //! What came sealed is tried again when its key comes, for as long as it is kept. The key itself is
 //! asked for by matrix-sdk: in the backup, and of the sender's devices.
 
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta};
 use futures_util::{Stream, StreamExt as _};
-use matrix_sdk::ruma::{EventId, RoomId, UserId};
+use matrix_sdk::ruma::{RoomId, UserId, serde::Raw};
 use std::{
     collections::{HashMap, HashSet},
     time::Duration,
 };
 use tracing::{debug, warn};
 use vigie_bridge_kit::pause;
+use vigie_core::Timestamp;
 
 use super::{Hearing, event::Event, gather, rooms, sync::Missed};
 use crate::store::heard::{self, Hindrance, Opened, Trust, Waiting};
@@ -17,12 +18,24 @@ use crate::store::heard::{self, Hindrance, Opened, Trust, Waiting};
 /// How many are looked after; who has more has another trouble.
 const MOST: usize = 500;
 
-/// Who has signed a device is asked for when its first message is there: a moment later it is known.
+/// Who has signed a device may be known a moment later: so long it is looked at again and again.
 const SIGNATURES: TimeDelta = TimeDelta::seconds(10);
 const LOOK_SOON: Duration = Duration::from_secs(1);
 
+/// The keys of one person are not asked for oftener than that, whatever comes from there.
+const ASK_AGAIN: TimeDelta = TimeDelta::seconds(2);
+
+/// Asked before the person hears of it, keys that are older than that are asked for once more.
+const FRESH: TimeDelta = TimeDelta::seconds(5);
+
+/// One question of many: others wait behind it.
+const ASKED: Duration = Duration::from_secs(5);
+
 /// What they write there later waits too.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// People of whom it is remembered when their keys were asked for.
+const PEOPLE: usize = 1_000;
 
 /// How often to look otherwise.
 const LOOK: Duration = Duration::from_secs(20);
@@ -92,8 +105,16 @@ async fn one(hearing: Hearing<'_>, row: &Waiting, trial: &mut Trial) -> bool {
     let age = hearing.bridge.now().timestamp_millis() - row.received;
     let unsigned = matches!(row.opened.hindrance, Some(Hindrance::Unsigned));
     let young = row.told == 0 && age < SIGNATURES.num_milliseconds();
+    if unsigned && young {
+        let asked = fresh_keys(hearing, row, received(row));
+        match tokio::time::timeout(ASKED, Box::pin(asked)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!(%error, event = row.event, "its sender's keys are not known"),
+            Err(_) => warn!(event = row.event, "its sender's keys were not told in time"),
+        }
+    }
     if trial.due || (unsigned && young) {
-        match Box::pin(fetched(hearing, row)).await {
+        match Box::pin(reopened(hearing, row)).await {
             Ok(()) => trial.due = false,
             Err(error) => warn!(%error, event = row.event, "what is sealed is tried again later"),
         }
@@ -105,21 +126,23 @@ async fn one(hearing: Hearing<'_>, row: &Waiting, trial: &mut Trial) -> bool {
 }
 
 /// Asks the homeserver who signed the sender's devices, and tries the row once more with that, while
-/// whoever wrote it can be kept waiting.
-pub(super) async fn with_signatures(hearing: Hearing<'_>, row: &Waiting) {
+/// whoever wrote it can be kept waiting. Whether that could be asked.
+pub(super) async fn with_signatures(hearing: Hearing<'_>, row: &Waiting) -> bool {
     let asked = asked_for_signatures(hearing, row);
-    if tokio::time::timeout(PATIENCE, Box::pin(asked)).await.is_err() {
+    let known = tokio::time::timeout(PATIENCE, Box::pin(asked)).await.is_ok();
+    if !known {
         warn!(event = row.event, "who signed its device could not be asked");
     }
+    known
 }
 
 async fn asked_for_signatures(hearing: Hearing<'_>, row: &Waiting) {
-    let Ok(sender) = UserId::parse(&row.sender) else { return };
+    let since = received(row).max(hearing.bridge.now() - FRESH);
     let mut failures = 0_u32;
     loop {
         let asked = async {
-            Box::pin(hearing.client.encryption().request_user_identity(&sender)).await?;
-            Box::pin(fetched(hearing, row)).await
+            Box::pin(fresh_keys(hearing, row, since)).await?;
+            Box::pin(reopened(hearing, row)).await
         };
         match asked.await {
             Ok(()) => return,
@@ -130,30 +153,42 @@ async fn asked_for_signatures(hearing: Hearing<'_>, row: &Waiting) {
     }
 }
 
-/// Fetches the event once more and keeps what it is now.
-async fn fetched(hearing: Hearing<'_>, row: &Waiting) -> Result<(), Missed> {
-    let (Ok(room), Ok(event)) = (RoomId::parse(&row.room), EventId::parse(&row.event)) else {
-        return Ok(());
-    };
-    let Some(room) = hearing.client.get_room(&room) else { return Ok(()) };
-    let fetched = match room.event(&event, None).await {
-        Ok(fetched) => fetched,
-        // Taken back, or out of our sight: it stays as it is.
-        Err(error) if error.client_api_error_kind().is_some() => {
-            debug!(%error, event = row.event, "it is not handed out");
-            return Ok(());
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let json = fetched.raw().json().get().to_owned();
-    let Ok(read) = Event::read(&json) else { return Ok(()) };
-    if !is_of(&read, row) {
-        // The homeserver could put one person's words under another's name.
-        warn!(event = row.event, "another event was handed out in its place");
+fn received(row: &Waiting) -> Timestamp {
+    DateTime::from_timestamp_millis(row.received).unwrap_or_default()
+}
+
+/// Asks for the sender's keys, unless that was done since then, or only just now.
+async fn fresh_keys(hearing: Hearing<'_>, row: &Waiting, since: Timestamp) -> Result<(), Missed> {
+    let Ok(sender) = UserId::parse(&row.sender) else { return Ok(()) };
+    let now = hearing.bridge.now();
+    let last = hearing.wake.keys_asked(&row.sender);
+    if last.is_some_and(|last| last >= since || now - last < ASK_AGAIN) {
         return Ok(());
     }
+    Box::pin(hearing.client.encryption().request_user_identity(&sender)).await?;
+    hearing.wake.set_keys_asked(&row.sender, now, PEOPLE);
+    Ok(())
+}
+
+/// Opens what is on disk once more, and keeps what it is now.
+async fn reopened(hearing: Hearing<'_>, row: &Waiting) -> Result<(), Missed> {
+    let Ok(id) = RoomId::parse(&row.room) else { return Ok(()) };
+    let Some(room) = hearing.client.get_room(&id) else { return Ok(()) };
+    let Ok(sealed) = Raw::from_json_string(row.json.clone()) else { return Ok(()) };
+    let tried = match Box::pin(room.decrypt_event(&sealed, None)).await {
+        Ok(tried) => tried,
+        Err(error @ (matrix_sdk::Error::Io(_) | matrix_sdk::Error::StateStore(_))) => {
+            return Err(error.into());
+        }
+        Err(error) => {
+            debug!(%error, event = row.event, "it is not sealed as it should be");
+            return Ok(());
+        }
+    };
+    let json = tried.raw().json().get().to_owned();
+    let Ok(read) = Event::read(&json) else { return Ok(()) };
     let encrypted = rooms::is_encrypted(&room).await?;
-    let mut opened = gather::opened(&fetched.kind, &read, encrypted);
+    let mut opened = gather::opened(&tried.kind, &read, encrypted);
     if opened.trust == Trust::Sealed {
         opened.device = device(&room, &opened, row).await.or(opened.device);
     }
@@ -166,52 +201,9 @@ async fn fetched(hearing: Hearing<'_>, row: &Waiting) -> Result<(), Missed> {
     Ok(())
 }
 
-/// Whether what was fetched is the event that was asked for, as far as it says.
-fn is_of(event: &Event, row: &Waiting) -> bool {
-    let room = event.room.as_ref().is_none_or(|room| *room == row.room);
-    room && event.id == row.event && event.sender == row.sender
-}
-
 /// Which device has sent it, as far as its session tells.
 async fn device(room: &matrix_sdk::Room, opened: &Opened, row: &Waiting) -> Option<String> {
     let sender = UserId::parse(&row.sender).ok()?;
     let info = room.get_encryption_info(opened.megolm.as_deref()?, &sender).await?;
     info.sender_device.as_ref().map(ToString::to_string)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row() -> Waiting {
-        Waiting {
-            id: 1,
-            room: "!room".into(),
-            event: "$1".into(),
-            sender: "@ines:example.org".into(),
-            thread: None,
-            sent: 0,
-            received: 0,
-            json: "{}".into(),
-            opened: Opened::as_is(Trust::Sealed),
-            told: 0,
-        }
-    }
-
-    #[test]
-    fn another_event_in_its_place_is_not_taken() {
-        for (event, sender, room, expected) in [
-            ("$1", "@ines:example.org", r#","room_id":"!room""#, true),
-            ("$1", "@ines:example.org", "", true),
-            ("$2", "@ines:example.org", "", false),
-            ("$1", "@eve:example.org", "", false),
-            ("$1", "@ines:Example.org", "", false),
-            ("$1", "@ines:example.org", r#","room_id":"!other""#, false),
-        ] {
-            let json = format!(
-                r#"{{"type":"m.room.message","event_id":"{event}","sender":"{sender}"{room}}}"#
-            );
-            assert_eq!(is_of(&Event::read(&json).unwrap(), &row()), expected, "{json}");
-        }
-    }
 }

@@ -141,7 +141,8 @@ fn emojis(buttons: &[Button]) -> Vec<Option<&'static str>> {
         | Action::RetryRun { .. }
         | Action::FillIn { .. }
         | Action::StartRun { .. }
-        | Action::DropRun { .. } => keycaps.next(),
+        | Action::DropRun { .. }
+        | Action::AsMuchAgain { .. } => keycaps.next(),
     };
     buttons.iter().map(emoji).collect()
 }

@@ -1,9 +1,10 @@
 //! What cannot be read, what may not be, and what is said about it.
 
-use matrix_lab::{Phone, tools};
+use matrix_lab::{Invitation, Membership, Passage, Phone, Proxy, shared, tools};
+use serde_json::json;
 use std::time::{Duration, Instant};
 
-use super::support::Ground;
+use super::support::{Daemon, Ground, Wish};
 
 #[tokio::test]
 async fn a_late_key_opens_what_it_is_for_and_holds_nobody_up() {
@@ -75,8 +76,8 @@ async fn a_device_that_nobody_signed_is_refused_and_that_is_said_once() {
     let zoe = Phone::unsigned(server, &server.user("zoe").await).await;
     daemon.admit(zoe.user());
     let story = async {
-        let room = zoe.create_room(&matrix_lab::Invitation::of(&[&ground.me]).direct()).await;
-        zoe.wait_member(&room, &ground.me, matrix_lab::Membership::Joined).await;
+        let room = zoe.create_room(&Invitation::of(&[&ground.me]).direct()).await;
+        zoe.wait_member(&room, &ground.me, Membership::Joined).await;
         zoe.say(&room, "one").await;
         zoe.say(&room, "two").await;
         daemon.until("words about it", |daemon| !daemon.not_read().is_empty()).await;
@@ -90,4 +91,67 @@ async fn a_device_that_nobody_signed_is_refused_and_that_is_said_once() {
     let why = daemon.not_read();
     assert!(why.len() == 1 && why[0].contains("that you have not verified"), "{why:?}");
     assert!(why[0].contains(zoe.device()), "{why:?}");
+}
+
+/// A homeserver that can be stopped, and Zoe, who wrote from a device that nobody had signed: the daemon
+/// knows her keys as they were then.
+async fn known_unsigned() -> Option<(Proxy, Ground, Phone, String)> {
+    let tools = tools()?;
+    let server = shared(&tools).await;
+    let proxy = Proxy::before(server).await;
+    let ground = Ground::by_way_of(server, &proxy.url(), |_| Wish::default()).await;
+    let zoe = Phone::unsigned(server, &server.user("zoe").await).await;
+    ground.daemon.admit(zoe.user());
+    let story = async {
+        let room = zoe.create_room(&Invitation::of(&[&ground.me]).direct()).await;
+        zoe.wait_member(&room, &ground.me, Membership::Joined).await;
+        zoe.say(&room, "too early").await;
+        let refused = |daemon: &Daemon| !daemon.not_read().is_empty();
+        ground.daemon.until("words about it", refused).await;
+        room
+    };
+    let room = ground.while_hearing(story).await;
+    ground.daemon.forget_noted();
+    Some((proxy, ground, zoe, room))
+}
+
+#[tokio::test]
+async fn whose_signature_came_after_their_keys_were_known_is_heard_at_once() {
+    let Some((proxy, ground, zoe, room)) = known_unsigned().await else { return };
+    // That her devices changed is not told at all, and what she wrote is told once.
+    proxy.change(|answer| {
+        if answer.path.contains("/event/") {
+            (*answer.status, *answer.body) = (404, json!({ "errcode": "M_NOT_FOUND" }));
+        }
+        if answer.path.contains("/sync") && !answer.body["device_lists"].is_null() {
+            answer.body["device_lists"] = json!({});
+        }
+    });
+    let story = async {
+        zoe.sign().await;
+        zoe.say(&room, "signed now").await;
+        let is_heard = |daemon: &Daemon| daemon.texts().contains(&"signed now".into());
+        ground.daemon.until("what she wrote", is_heard).await;
+    };
+    ground.while_hearing(story).await;
+    assert_eq!(ground.daemon.not_read(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_asked_for_are_not_said_to_be_unsigned() {
+    let Some((proxy, ground, zoe, room)) = known_unsigned().await else { return };
+    proxy.stop(
+        |_, path| {
+            if path.contains("/keys/query") { Passage::Unasked } else { Passage::Through }
+        },
+    );
+    let story = async {
+        zoe.sign().await;
+        zoe.say(&room, "signed now").await;
+        let refused = |daemon: &Daemon| !daemon.not_read().is_empty();
+        ground.daemon.until("words about it", refused).await;
+    };
+    ground.while_hearing(story).await;
+    let why = ground.daemon.not_read();
+    assert!(why.len() == 1 && why[0].contains("when the homeserver answers"), "{why:?}");
 }

@@ -2,11 +2,12 @@
 
 use super::offer::{Until, Way};
 use crate::{
-    bridge::{Body, Level, Part, Post},
+    bridge::{Body, Part, Post},
     decide::Work,
     delivery::Rank,
     id::{HumanId, SessionId},
     mail::{Recipient, Sender},
+    ringing::Kind,
     session::Life,
     text::{self, Rich, Style},
 };
@@ -103,6 +104,8 @@ impl Work<'_> {
     fn say_to_people(&mut self, id: SessionId, text: &str, people: &[HumanId]) {
         let Some(session) = self.state.sessions.get(&id) else { return };
         let name = session.name.clone();
+        self.said(name.as_str(), text);
+        let Some(level) = self.loudness(Kind::Words).level() else { return };
         let whom: Vec<_> = people.iter().map(|human| self.state.name_of(human)).collect();
         let mut rich = Rich::plain(match whom.as_slice() {
             [] => format!("{name} says:\n"),
@@ -118,11 +121,11 @@ impl Work<'_> {
             for (index, text) in fitted.parts.into_iter().enumerate() {
                 let part = (of > 1).then_some(Part { number: index + 1, of });
                 let body = Body::Text { text, part, buttons: vec![] };
-                let post = Post { from: Some(name.clone()), level: Level::Note, body };
+                let post = Post { from: Some(name.clone()), level, body };
                 self.post_in(&chat, id, post, Rank::Note);
             }
             if let Some(document) = fitted.document {
-                self.post_document(&chat, id, document, Level::Note, Rank::Note);
+                self.post_document(&chat, id, document, level, Rank::Note);
             }
         }
     }

@@ -27,6 +27,7 @@ impl State {
             | Command::RetryRun { name, .. }
             | Command::ShowRun { name } => self.looks_up_name(name),
             Command::Start(_)
+            | Command::Budget { .. }
             | Command::Send { .. }
             | Command::Stop { .. }
             | Command::End { .. }
@@ -49,6 +50,9 @@ impl State {
             | Command::People
             | Command::Sessions
             | Command::Waiting
+            | Command::Mute { .. }
+            | Command::Unmute { .. }
+            | Command::Digest
             | Command::Status => None,
         }
     }

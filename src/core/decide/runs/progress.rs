@@ -7,10 +7,11 @@ use super::view::outcome_words;
 use crate::{
     Timestamp,
     bridge::{Action, Body, Button, Level, Post, Progress, Weight},
-    decide::{Work, outbox::Draft, outbox::target_of, show},
+    decide::{Work, hush::Cause, outbox::Draft, outbox::target_of, show},
     delivery::{Outgoing, Rank, Shown, Target},
     gate::Gate,
     id::RunId,
+    ringing::Kind,
     run::{KnownRun, RunLife, RunRow, Starter},
     state::{Chat, Row},
     text::{Rich, Style},
@@ -67,15 +68,19 @@ impl Work<'_> {
     /// Where it was started from, or in every chat that hears of sessions; and how loud it is there.
     /// What rings where nobody is heard any more goes everywhere.
     fn places_of(&self, row: &RunRow, level: Level) -> Vec<(Target, Level)> {
+        let (kind, name) = (Kind::Failure, row.name());
+        let cause = Cause { kind, session: None, name, project: row.project.clone() };
         let everywhere = || {
             let all = self.state.hearing();
             let all =
-                all.iter().map(|chat| (show::main_of(chat), self.level_in(chat, level, None)));
+                all.iter().map(|chat| (show::main_of(chat), self.level_in(chat, level, &cause)));
             all.collect::<Vec<_>>()
         };
         let Some(place) = &row.place else { return everywhere() };
         let heard = self.state.is_fine(&(place.bridge.clone(), place.chat.clone()));
-        let mut all = vec![(target_of(place), level)];
+        let loud =
+            if self.awake(&cause).people.is_empty() { level.min(Level::Note) } else { level };
+        let mut all = vec![(target_of(place), loud)];
         if level == Level::Ring && !heard {
             all.extend(everywhere().into_iter().filter(|(to, _)| *to != target_of(place)));
         }
@@ -144,7 +149,16 @@ impl Work<'_> {
             Finish::Cancelled | Finish::Denied => (Level::Note, vec![retry_button(&row)]),
             Finish::Failed | Finish::TimedOut => (Level::Ring, vec![retry_button(&row)]),
         };
+        let kind = match status {
+            Finish::Failed | Finish::TimedOut => Kind::Failure,
+            Finish::Succeeded | Finish::Cancelled | Finish::Denied => Kind::Done,
+        };
+        self.happened(kind, &row.name(), finish_words(status));
         self.show_run_progress(id, Some(line));
+        // Whoever started it where they are has its end there in any case.
+        let asked = row.place.is_some().then_some(Level::Note);
+        let Some(set) = self.loudness(kind).level().or(asked) else { return };
+        let level = if (level, set) == (Level::Note, Level::Ring) { set } else { level.min(set) };
         let post = show::note(level, text, buttons);
         self.post_to_places(&row, &post, Rank::Final);
     }

@@ -2,14 +2,18 @@
 
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
+mod accounts;
 mod budget;
+mod day;
 mod gates;
 mod grants;
 mod late;
+mod ledger;
 mod lord;
 mod mail;
 mod outbox;
 mod people;
+mod quiet;
 mod readers;
 mod ring;
 mod routing;
@@ -18,6 +22,7 @@ mod runs;
 mod services;
 mod sessions;
 mod spawn;
+mod stuck;
 mod taps;
 mod tickets;
 mod tokens;

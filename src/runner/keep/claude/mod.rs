@@ -18,9 +18,13 @@ use super::{
     pour::into_file,
     process::{GRACE, Program, Ran, Status, Takers},
 };
-use crate::runner::{
-    place::{ERR, OUT},
-    task::{Claude, Kind, Left, Talk},
+use crate::{
+    clock::Clock,
+    runner::{
+        place::{ERR, OUT},
+        records,
+        task::{Claude, Kind, Left, Talk},
+    },
 };
 use permission::Permission;
 use said::{Answer, Said};
@@ -66,6 +70,9 @@ impl Keeper {
             Talk::New { .. } | Talk::GoOn { .. } => Some(claude.prompt.clone()),
             Talk::Answered { .. } => None, // it goes on where it was
         };
+        let began = Clock::system().now();
+        records::note(&self.folder, &self.task.env, command::id(claude), began)
+            .map_err(|error| format!("where its records are cannot be written down: {error}"))?;
         let program = claude.program.to_string_lossy().into_owned();
         let grace = Some(GRACE);
         let program = Program { name: &program, args: &args, input, env: &env, grace };

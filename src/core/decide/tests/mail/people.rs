@@ -119,6 +119,7 @@ fn answered(world: &World, decision: Decision, by: Option<&str>) -> Gate {
         needed: 1,
         words_of: None,
         cards: vec![],
+        rung: crate::ringing::Rung::default(),
         rang: vec![],
     }
 }

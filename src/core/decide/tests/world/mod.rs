@@ -37,7 +37,9 @@ use crate::{
         ProjectName, PromptId, RequestId, RunId, SessionId, ThreadId, TurnId,
     },
     ids::Ids,
+    ledger::{LedgerRow, Price, Prices},
     mail::Mail,
+    ringing::Ringing,
     route::StoryPattern,
     run::StepOrder,
     session::Session,
@@ -56,6 +58,8 @@ pub(super) struct World {
     sent: BTreeMap<DeliveryId, MessageId>,
     /// What the phone shows, in order; edits and marks are applied to it.
     pub shown: Vec<Shown>,
+    /// Every message as loud as it came, and where.
+    pub came: Vec<(Timestamp, ChatId, Level)>,
     pub marks: HashMap<MessageId, Mark>,
     pub orders: Vec<(SessionId, Order)>,
     pub launched: Vec<SessionId>,
@@ -161,6 +165,15 @@ fn rules() -> Rules {
         workflows: WorkflowRules::default(),
         lord: None,
         policies: Vec::new(),
+        ringing: Ringing {
+            remind: None,
+            bundle: TimeDelta::zero(),
+            desk_delay: TimeDelta::zero(),
+            stuck_after: None,
+            ..Ringing::default()
+        },
+        prices: prices(),
+        budgets: crate::account::Budgets::default(),
     }
 }
 
@@ -252,6 +265,7 @@ impl World {
             rows: BTreeMap::new(),
             sent: BTreeMap::new(),
             shown: Vec::new(),
+            came: Vec::new(),
             marks: HashMap::new(),
             orders: Vec::new(),
             launched: Vec::new(),
@@ -350,6 +364,13 @@ impl World {
         &mut self,
         event: Event,
     ) -> (Option<Result<Reply, Refusal>>, Option<String>) {
+        // As the hub does: what is not remembered is looked up.
+        for key in self.state.unknown_usage(event.usage()) {
+            let found = self.rows.get(&format!("ledger {} {}", key.message, key.request));
+            if let Some(Row::Ledger(row)) = found.cloned() {
+                self.state.ledger.put(row);
+            }
+        }
         let decision = decide(&mut self.state, &mut self.ids, event, self.now);
         let (reply, notice, _) = self.follow(decision);
         (reply, notice)
@@ -406,6 +427,11 @@ impl World {
             Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
             Row::Slot(s) => format!("slot {}", s.workflow),
             Row::Grant(g) => format!("grant {:020}", g.number),
+            Row::Happened(h) => format!("happened {:020}", h.number),
+            Row::Digest(d) => format!("digest {}", d.human),
+            Row::Mute(m) => format!("mute {} {:?}", m.human, m.what),
+            Row::Account(a) => format!("account {:?}", a.scope),
+            Row::Ledger(l) => format!("ledger {} {}", l.used.key.message, l.used.key.request),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 self.journal_of.push((entry.kind.clone(), entry.session));
@@ -457,6 +483,7 @@ impl World {
                 self.next_message += 1;
                 self.sent.insert(delivery, message.clone());
                 let (at, shown) = (self.now, message.clone());
+                self.came.push((at, place.chat.clone(), post.level));
                 self.shown.push(Shown { place, message: shown, post, at, reply_to });
                 said(message)
             }
@@ -514,8 +541,12 @@ impl World {
                 | Row::LastHeard(_)
                 | Row::Slot(_)
                 | Row::Grant(_)
+                | Row::Happened(_)
+                | Row::Digest(_)
+                | Row::Mute(_)
+                | Row::Account(_)
                 | Row::Journal(_) => {}
-                Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) => continue,
+                Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Ledger(_) => continue,
             }
             found.rows.push(row.clone());
         }
@@ -657,6 +688,15 @@ impl World {
         }
     }
 
+    /// The ledger, by its keys.
+    pub(super) fn ledger(&self) -> Vec<LedgerRow> {
+        let entry = |row: &Row| match row {
+            Row::Ledger(row) => Some(row.clone()),
+            _ => None,
+        };
+        self.rows.values().filter_map(entry).collect()
+    }
+
     /// All mail that is written down, oldest first.
     pub(super) fn mails(&self) -> Vec<Mail> {
         let mail = |row: &Row| match row {
@@ -665,6 +705,19 @@ impl World {
         };
         self.rows.values().filter_map(mail).collect()
     }
+}
+
+/// One model costs a dollar a million tokens in and ten out; no other has a price.
+fn prices() -> Prices {
+    let heron = Price {
+        input: 1_000_000,
+        output: 10_000_000,
+        cache_read: 100_000,
+        cache_write_5m: 1_250_000,
+        cache_write_1h: 2_000_000,
+        ..Price::default()
+    };
+    Prices::new([("heron-2".to_owned(), heron)].into(), 1000)
 }
 
 /// Room ids of Matrix begin with an exclamation mark.

@@ -1,0 +1,215 @@
+use super::{
+    ledger::used,
+    world::{World, main_chat},
+};
+use crate::{
+    account::{Budgets, Scope, Wanted},
+    agent::{AgentEvent, OrderKind},
+    bridge::Level,
+    command::{Command, Refusal, Reply},
+};
+
+/// Millionths of a dollar, as tokens of output of the model that has a price.
+fn pays(w: &mut World, name: &str, message: &str, micro_usd: u64) {
+    let entries = vec![used(message, micro_usd / 10)];
+    w.report(name, AgentEvent::Usage { entries });
+}
+
+fn world(budgets: Budgets, names: &[&str]) -> World {
+    let mut w = World::new();
+    w.state.rules.budgets = Budgets { turn: 100, ..budgets };
+    for name in names {
+        w.start(name);
+    }
+    w
+}
+
+fn interrupts(w: &World, name: &str) -> usize {
+    let id = w.id(name);
+    let ours = |(session, order): &&(_, crate::agent::Order)| {
+        *session == id && order.what == OrderKind::Interrupt
+    };
+    w.orders.iter().filter(ours).count()
+}
+
+fn works(w: &mut World, name: &str, text: &str) {
+    w.writes(&format!("[{name}] {text}"));
+    w.takes(name);
+}
+
+fn budget(w: &mut World, name: &str, wanted: Wanted) -> String {
+    let (name, wanted) = (Some(name.into()), Some(wanted));
+    match w.ask(Command::Budget { name, wanted }) {
+        Ok(Reply::Done { words }) => words,
+        other => panic!("expected words, found {other:?}"),
+    }
+}
+
+#[test]
+fn people_are_warned_once_and_the_turn_is_stopped_at_the_limit() {
+    let mut w = world(Budgets { session: Some(1000), ..Budgets::default() }, &["PD-1"]);
+    works(&mut w, "PD-1", "go");
+    pays(&mut w, "PD-1", "a", 790);
+    assert!(!w.said("is spent"));
+    pays(&mut w, "PD-1", "b", 10);
+    assert_eq!(w.level_of("is spent. At the limit"), Level::Note);
+    pays(&mut w, "PD-1", "c", 100);
+    assert_eq!(interrupts(&w, "PD-1"), 0);
+    pays(&mut w, "PD-1", "d", 100);
+    assert_eq!(interrupts(&w, "PD-1"), 1);
+    assert_eq!(w.level_of("Its turn is stopped"), Level::Ring);
+    let said = w.shown.len();
+    pays(&mut w, "PD-1", "e", 100);
+    assert_eq!(interrupts(&w, "PD-1"), 1, "it is on its way");
+    assert_eq!(w.shown.len(), said, "said once");
+}
+
+#[test]
+fn a_turn_begins_only_when_its_dearest_so_far_fits_into_what_is_left() {
+    let mut w = world(Budgets { session: Some(1000), ..Budgets::default() }, &["PD-1"]);
+    works(&mut w, "PD-1", "first");
+    pays(&mut w, "PD-1", "a", 600);
+    w.finishes("PD-1", "Done.");
+    let message = w.writes("[PD-1] second");
+    assert_eq!(w.handed("PD-1"), ["first"]);
+    assert_eq!(w.level_of("Does it go on with as much again?"), Level::Ring);
+    let mark = format!("{:?}", w.mark(&message));
+    assert!(mark.contains("when there is money for it"), "{mark}");
+    let rings = w.shown.len();
+    w.writes("[PD-1] third");
+    w.crash();
+    w.state.rules.budgets = Budgets { session: Some(1000), turn: 100, ..Budgets::default() };
+    w.writes("[PD-1] fourth");
+    let asked = |w: &World| w.shown.iter().filter(|s| s.text().contains("as much again?")).count();
+    assert_eq!(asked(&w), 1, "asked once, over a start as well: {rings}");
+    w.taps("As much again");
+    assert_eq!(w.handed("PD-1"), ["first", "second"], "the line goes on where it stood");
+}
+
+#[test]
+fn two_turns_never_begin_on_the_same_money() {
+    let day = Budgets { day: Some(1000), ..Budgets::default() };
+    let mut w = world(day, &["PD-1", "PD-2"]);
+    works(&mut w, "PD-1", "go");
+    pays(&mut w, "PD-1", "a", 500);
+    w.finishes("PD-1", "Done.");
+    works(&mut w, "PD-2", "go");
+    w.writes("[PD-1] again");
+    // 500 are spent, 100 set aside for PD-2, and a turn of PD-1 costs 500: it waits and nobody is asked.
+    assert_eq!(w.handed("PD-1"), ["go"]);
+    assert!(!w.said("as much again?"));
+    w.finishes("PD-2", "Done.");
+    assert_eq!(w.handed("PD-1"), ["go", "again"], "what was set aside is free");
+}
+
+#[test]
+fn a_story_is_all_its_sessions_and_a_tree_all_that_was_started() {
+    let story = Budgets { story: Some(1000), ..Budgets::default() };
+    let mut w = world(story, &["PD-1-a", "PD-1-b", "PD-2"]);
+    for name in ["PD-1-a", "PD-1-b", "PD-2"] {
+        works(&mut w, name, "go");
+    }
+    pays(&mut w, "PD-1-a", "a", 600);
+    pays(&mut w, "PD-1-b", "b", 600);
+    assert_eq!([1, 1, 0], ["PD-1-a", "PD-1-b", "PD-2"].map(|name| interrupts(&w, name)));
+    assert!(w.said("for the story PD-1 is spent"));
+
+    let mut w = world(Budgets { tree: Some(1000), ..Budgets::default() }, &["PD-1"]);
+    w.child("PD-1", "PD-7");
+    works(&mut w, "PD-1", "go");
+    pays(&mut w, "PD-7", "a", 1000);
+    assert_eq!(interrupts(&w, "PD-1"), 1);
+    assert!(w.said("for PD-1 and all it started is spent"));
+}
+
+#[test]
+fn a_new_day_begins_in_its_zone_with_all_its_money() {
+    let zone = crate::ledger::Zone::Pacific__Kiritimati;
+    let day = Budgets { day: Some(1000), zone, ..Budgets::default() };
+    let mut w = world(day, &["PD-1"]);
+    works(&mut w, "PD-1", "go");
+    pays(&mut w, "PD-1", "a", 1000);
+    w.finishes("PD-1", "Done.");
+    w.writes("[PD-1] again");
+    assert_eq!(w.handed("PD-1"), ["go"]);
+    let today = w.now.with_timezone(&zone).date_naive();
+    while w.now.with_timezone(&zone).date_naive() == today {
+        w.now += chrono::TimeDelta::hours(1);
+    }
+    // Its dearest turn is a whole day's money, which a new day has.
+    w.step(crate::decide::Event::Tick);
+    assert_eq!(w.handed("PD-1"), ["go", "again"]);
+}
+
+#[test]
+fn a_person_sets_what_a_session_or_story_may_cost() {
+    let mut w = world(Budgets::default(), &["PD-1", "docs"]);
+    let words = budget(&mut w, "PD-1", Wanted::Usd { micro_usd: 2_500_000 });
+    assert_eq!(words, "the story PD-1 may cost $2.50; $0.00 is spent.");
+    let words = budget(&mut w, "docs", Wanted::Usd { micro_usd: 1000 });
+    assert_eq!(words, "docs may cost $0.01; $0.00 is spent.");
+    works(&mut w, "docs", "go");
+    pays(&mut w, "docs", "a", 1000);
+    assert_eq!(interrupts(&w, "docs"), 1);
+    w.report("docs", AgentEvent::Interrupted { turn: None });
+    w.doing("docs", crate::agent::Doing::Idle);
+    w.crash();
+    w.state.rules.budgets.turn = 100;
+    w.writes("[docs] again");
+    assert_eq!(w.handed("docs"), ["go"], "its limit is a row");
+    budget(&mut w, "docs", Wanted::More);
+    w.step(crate::decide::Event::Tick);
+    assert_eq!(w.handed("docs"), ["go", "again"]);
+    let words = budget(&mut w, "docs", Wanted::NoLimit);
+    assert_eq!(words, "docs may cost as much as it takes; $0.01 is spent.");
+    let none = w.ask(Command::Budget { name: Some("PX".into()), wanted: Some(Wanted::More) });
+    assert!(matches!(none, Err(Refusal::NoSession { .. })), "{none:?}");
+}
+
+#[test]
+fn who_may_not_approve_may_not_spend() {
+    let mut w = world(Budgets { session: Some(100), ..Budgets::default() }, &["docs"]);
+    works(&mut w, "docs", "go");
+    pays(&mut w, "docs", "a", 100);
+    let scope = Scope::Session { session: w.id("docs") };
+    let before = w.state.accounts[&scope].clone();
+    w.writes_as("mate", &main_chat(), "/budget docs more", None);
+    assert!(w.last().text().contains("may not decide what may be spent"));
+    assert_eq!(w.state.accounts[&scope], before);
+}
+
+#[test]
+fn costs_are_told_in_a_chat_by_day_and_story() {
+    let mut w = world(Budgets { day: Some(5_000_000), ..Budgets::default() }, &["PD-1-a"]);
+    works(&mut w, "PD-1-a", "go");
+    pays(&mut w, "PD-1-a", "a", 1_230_000);
+    w.writes("/cost");
+    let text = w.last().text();
+    let day = w.now.format("%Y-%m-%d");
+    assert!(text.contains(&format!("the day {day}: $1.23 of $5.00")), "{text}");
+    assert!(text.contains("the story PD-1: $1.23"), "{text}");
+    assert!(text.contains("PD-1-a: $1.23, 0 tokens in and 123,000 out"), "{text}");
+    w.writes("/budget PD-1 3");
+    assert!(w.last().text().contains("the story PD-1 may cost $3.00"), "{}", w.last().text());
+    w.writes("/budget PD-1 a lot");
+    assert!(w.last().text().contains("such as /budget PD-285 5"), "{}", w.last().text());
+}
+
+#[test]
+fn what_an_agent_without_records_tells_counts_until_its_records_are_read() {
+    let mut w = world(Budgets { day: Some(1000), ..Budgets::default() }, &["docs", "other"]);
+    works(&mut w, "docs", "go");
+    pays(&mut w, "other", "a", 100);
+    let cost = |micro_usd| AgentEvent::Cost { micro_usd, input_tokens: 1, output_tokens: 1 };
+    w.report("docs", cost(400));
+    w.report("docs", cost(500));
+    let day = |w: &World| {
+        let days = w.state.accounts.values().filter(|a| matches!(a.scope, Scope::Day { .. }));
+        days.map(|account| account.micro_usd).collect::<Vec<_>>()
+    };
+    assert_eq!(day(&w), [600]);
+    pays(&mut w, "docs", "b", 300);
+    assert_eq!(day(&w), [400]);
+    pays(&mut w, "docs", "c", 600);
+    assert_eq!(interrupts(&w, "docs"), 1);
+}

@@ -1,0 +1,58 @@
+//! What is silent for whoever asks, and what happened meanwhile.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Extension, Path, State},
+};
+use vigie_core::command::{Command, Reply};
+
+use super::{ask, read, unexpected};
+use crate::{
+    config::Role,
+    web::{
+        fault::Fault,
+        people::Caller,
+        serve::App,
+        shapes::{Done, MuteSession},
+    },
+};
+
+pub(super) async fn mutes(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Done>, Fault> {
+    done(&app, &caller, Command::Mute { words: String::new() }).await
+}
+
+pub(super) async fn mute(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Result<Json<Done>, Fault> {
+    let MuteSession { session, time } = read(&body)?;
+    let words = format!("{session} {}", time.unwrap_or_default());
+    done(&app, &caller, Command::Mute { words }).await
+}
+
+pub(super) async fn unmute(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Result<Json<Done>, Fault> {
+    done(&app, &caller, Command::Unmute { name }).await
+}
+
+pub(super) async fn digest(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+) -> Result<Json<Done>, Fault> {
+    done(&app, &caller, Command::Digest).await
+}
+
+async fn done(app: &App, caller: &Caller, what: Command) -> Result<Json<Done>, Fault> {
+    match ask(app, caller, Role::Viewer, what).await? {
+        Reply::Done { words } => Ok(Json(Done { words })),
+        other => Err(unexpected(&other)),
+    }
+}
