@@ -339,12 +339,16 @@ async fn a_plan_goes_back_with_feedback_and_is_approved() {
 async fn a_failing_service_is_told_and_the_next_prompt_works() {
     let lab = lab!();
     let mut session = lab.session().await;
-    session.prompt("=> error 529").await;
-    let failed = session.until("failed", |event| match event {
-        AgentEvent::TurnFailed { kind, .. } => Some(*kind),
-        _ => None,
-    });
-    assert_eq!(failed.await, FailureKind::Service);
+    for (status, expected) in
+        [(529, FailureKind::Service), (429, FailureKind::Limit), (401, FailureKind::Account)]
+    {
+        session.prompt(&format!("=> error {status}")).await;
+        let failed = session.until("failed", |event| match event {
+            AgentEvent::TurnFailed { kind, .. } => Some(*kind),
+            _ => None,
+        });
+        assert_eq!(failed.await, expected, "{status}");
+    }
     session.prompt("=> say again").await;
     assert_eq!(session.finished().await, "again");
 }

@@ -18,11 +18,12 @@ use crate::{
     gate::{Gate, GateState},
     grant::Grant,
     id::{
-        BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
-        TicketId, TokenId,
+        AccountName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
+        SessionId, ThreadId, TicketId, TokenId,
     },
     ledger::{Recent, UsageKey, Used},
     mail::{Lately, Mail, Recipient},
+    outage::{OutageRow, Trouble},
     prompt::Prompt,
     ringing::{DigestRow, Happened, MuteRow, Muted},
     run::KnownRun,
@@ -72,6 +73,8 @@ pub struct State {
     pub tokens: BTreeMap<TokenId, TokenRow>,
     /// What is allowed for longer, and the newest of what was: numbers go on from the last.
     pub grants: BTreeMap<u64, Grant>,
+    /// Those that something is wrong with.
+    pub troubles: BTreeMap<AccountName, Trouble>,
     pub runs: Runs,
     /// Whether the Lord is kept alive. It ends with us: a start begins anew.
     pub lord_watch: LordWatch,
@@ -154,6 +157,7 @@ impl State {
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
             grants: BTreeMap::new(),
+            troubles: BTreeMap::new(),
             runs: Runs::default(),
             lord_watch: LordWatch::On { tries: Vec::new() },
             mail_lately: Lately::default(),
@@ -273,6 +277,12 @@ impl State {
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
             Row::Grant(grant) => self.put_grant(grant),
+            Row::Outage(OutageRow { account, trouble: Some(trouble) }) => {
+                self.troubles.insert(account.clone(), trouble.clone());
+            }
+            Row::Outage(OutageRow { account, trouble: None }) => {
+                self.troubles.remove(account);
+            }
             Row::Happened(happened) => {
                 self.happened.push_back(happened.clone());
                 if self.happened.len() > HAPPENED {

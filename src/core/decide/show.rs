@@ -37,6 +37,11 @@ impl Work<'_> {
 
     fn state_of(&self, session: &Session) -> (SessionLook, Option<String>) {
         let gate = self.state.open_gates_of(session.id).next();
+        if gate.is_none()
+            && let Some(limited) = self.state.limited(session)
+        {
+            return (SessionLook::Limited, Some(limited.detail));
+        }
         match (&session.life, gate) {
             (Life::Starting { .. } | Life::Idle { .. } | Life::Working { .. }, Some(gate)) => {
                 let what = match gate.shown.kind {
@@ -211,6 +216,11 @@ impl Work<'_> {
         let waits = |gate: &crate::gate::Gate| gate.is_by(crate::gate::Asker::Request);
         let when = if self.state.open_gates_of(session.id).any(waits) {
             format!("{name} takes it after your answer")
+        } else if let Some(words) =
+            self.limited_words(session.id).filter(|_| session.life.is_live())
+        {
+            // Whoever writes several times hears it once where each word costs a call.
+            return self.first_to_hear(prompt).then(|| format!("kept: {words}"));
         } else {
             match &session.life {
                 Life::Idle { .. } if ahead == 0 && self.waits_for_money(session) => {

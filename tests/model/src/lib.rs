@@ -22,6 +22,8 @@
 //! | `call TOOL JSON` | any tool; in the JSON `->` stands for `=>`, and ` ; ` for ` then ` |
 //! | `if TEXT ? STEP : STEP` | the first step when `TEXT` is in what came since it spoke last |
 //! | `error STATUS` | this HTTP status, every time |
+//! | `limited SECONDS STEP` | a usage limit that is over so long after it was first hit, then the step |
+//! | `locked STEP` | 401 until [`Model::unlock`], then the step |
 //!
 //! After the last step the model repeats what its last tool gave it.
 
@@ -29,10 +31,7 @@ use axum::{
     Json, Router,
     body::{Body, Bytes},
     extract::State,
-    http::{
-        HeaderName, StatusCode,
-        header::CONTENT_TYPE,
-    },
+    http::{HeaderName, HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -42,7 +41,7 @@ use std::{
     convert::Infallible,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::sleep};
 
@@ -79,6 +78,9 @@ struct Seen {
     /// Words, and what is done about a text with them; the newest first.
     told: Vec<(String, String)>,
     requests: Vec<Request>,
+    /// When its limit was first hit.
+    limited: Option<Instant>,
+    unlocked: bool,
 }
 
 /// What answers came to, as the service counts it.
@@ -117,6 +119,28 @@ struct Request {
 }
 
 impl Shared {
+    /// What a real service answers while it is so; `None`: it is no longer.
+    #[expect(clippy::disallowed_methods, reason = "the service names the time of its reset")]
+    fn refuses(&self, until: Until) -> Option<Response> {
+        match until {
+            Until::Unlocked => (!self.look().unlocked)
+                .then(|| refusal(StatusCode::UNAUTHORIZED, "authentication_error", &[])),
+            Until::Passed(time) => {
+                let since = *self.look().limited.get_or_insert_with(Instant::now);
+                let left = time.checked_sub(since.elapsed()).filter(|left| !left.is_zero())?;
+                let reset = SystemTime::now() + left;
+                let reset = reset.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                // Source of the names: the headers that 2.1.332 reads.
+                let headers = [
+                    ("anthropic-ratelimit-unified-status", "rejected".to_owned()),
+                    ("anthropic-ratelimit-unified-reset", reset.as_secs().to_string()),
+                    ("anthropic-ratelimit-unified-representative-claim", "five_hour".to_owned()),
+                ];
+                Some(refusal(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", &headers))
+            }
+        }
+    }
+
     fn look(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -168,6 +192,11 @@ impl Model {
     /// From now on a text in which `words` stand is one with these steps. What was told last counts.
     pub fn told(&self, words: &str, steps: &str) {
         self.shared.look().told.insert(0, (words.into(), steps.into()));
+    }
+
+    /// Somebody is logged in from now on.
+    pub fn unlock(&self) {
+        self.shared.look().unlocked = true;
     }
 
     /// What all answers to requests came to in which `text` stands.
@@ -299,6 +328,9 @@ async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>)
     let answer = answer(&request, &told);
     let thinks = if tools(&request).is_empty() { Duration::ZERO } else { shared.look().thinks };
     sleep(thinks + answer.silence).await;
+    if let Some(refused) = answer.until.and_then(|until| shared.refuses(until)) {
+        return refused;
+    }
     if let Some(status) = answer.status {
         let error =
             json!({ "type": "error", "error": { "type": "api_error", "message": "told to fail" } });
@@ -357,16 +389,41 @@ async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>)
     (headers, Body::from_stream(body)).into_response()
 }
 
+fn refusal(status: StatusCode, kind: &str, headers: &[(&'static str, String)]) -> Response {
+    let error = json!({ "type": "error", "error": { "type": kind, "message": "told to refuse" } });
+    let mut response = (status, Json(error)).into_response();
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(*name, value);
+        }
+    }
+    response
+}
+
 struct Answer {
     content: Value,
     silence: Duration,
     dripped: Duration,
     status: Option<StatusCode>,
+    until: Option<Until>,
+}
+
+/// Until when it refuses.
+#[derive(Clone, Copy)]
+enum Until {
+    Passed(Duration),
+    Unlocked,
 }
 
 impl From<Value> for Answer {
     fn from(content: Value) -> Self {
-        Self { content, silence: Duration::ZERO, dripped: Duration::ZERO, status: None }
+        Self {
+            content,
+            silence: Duration::ZERO,
+            dripped: Duration::ZERO,
+            status: None,
+            until: None,
+        }
     }
 }
 
@@ -458,6 +515,12 @@ fn play(step: &str, request: &Value) -> Answer {
             };
             play(if news(request).contains(words) { yes } else { no }, request)
         }
+        "limited" => {
+            let until =
+                first.parse().ok().map(|seconds| Until::Passed(Duration::from_secs(seconds)));
+            Answer { until, ..play(more, request) }
+        }
+        "locked" => Answer { until: Some(Until::Unlocked), ..play(rest, request) },
         "error" => Answer { status: first.parse().ok().and_then(status), ..text("").into() },
         _ => text(&format!("no step is called {verb}")).into(),
     }

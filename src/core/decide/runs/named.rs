@@ -44,6 +44,8 @@ impl State {
             | Command::RevokeGrant { .. }
             | Command::Grants
             | Command::EndTree { .. }
+            | Command::RetryAccount { .. }
+            | Command::HandOver { .. }
             | Command::Workflows
             | Command::Runs(_)
             | Command::Tokens
