@@ -39,8 +39,8 @@ use crate::{
     tasks::{self, Finish, Panicked, Tasks},
     watch,
     web::{
-        self, Boxed, Examine, Ledger, MatrixDesk, OutputPart, Outside, Peer, PhoneMount, ProgramsMount,
-        Started, shapes,
+        self, Boxed, Examine, Ledger, MatrixDesk, OutputPart, Outside, Peer, PhoneMount,
+        ProgramsMount, Started, shapes,
     },
     workflows::{self, Workflows},
 };

@@ -100,6 +100,13 @@ pub enum Command {
     Kill { name: String },
     /// Go on with an ended session
     Resume { name: String },
+    /// Have another agent go on with a session's story
+    Handover { name: String, agent: String },
+    /// Try an account again that is stopped: at its limit, not logged in
+    Retry {
+        /// Its name; all that are stopped without
+        account: Option<String>,
+    },
     /// List the sessions
     Sessions {
         /// Also those that have ended

@@ -181,6 +181,8 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::End { name, tree } => steer::end(&name, tree, desk).await,
         Command::Kill { name } => steer::run(&name, "kill", desk).await,
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
+        Command::Handover { name, agent } => steer::hand_over(&name, agent, desk).await,
+        Command::Retry { account } => steer::retry(account, desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,
         Command::Mail(args) => mail::run(args, desk).await,
         Command::Usage(args) => usage::run(args, desk).await,

@@ -10,7 +10,7 @@ use super::{
     plain,
 };
 use crate::{
-    config::PriceList,
+    config::{PRICES_AS_OF, PRICES_FILE, PriceList},
     web::{
         client::segment,
         shapes::{
@@ -179,12 +179,16 @@ fn prices(desk: &Desk) -> Result<(), Failure> {
         us_permille: list.prices.us_permille(),
         models: models.collect(),
     };
-    let own = desk.around.config.with_file_name(crate::config::PRICES_FILE);
+    let own = desk.around.config.with_file_name(PRICES_FILE);
     desk.out.show(&shape, |out, shape| {
         let mut text = price_words(out, shape);
+        let shipped = format!("list prices of {PRICES_AS_OF} that ship with Vigie");
         let _ = match &shape.file {
-            Some(file) => write!(text, "\n* of {}; the rest ships with Vigie.", file.display()),
-            None => write!(text, "\nThey ship with Vigie. To change or add some, write {}.", own.display()),
+            Some(file) => write!(text, "\n* of {}; the rest are {shipped}.", file.display()),
+            None => {
+                let own = own.display();
+                write!(text, "\nThey are {shipped}. To change or add some, write {own}.")
+            }
         };
         text.push_str("\nVigie reads them when it starts; an answer keeps the price of its moment.");
         text

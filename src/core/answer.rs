@@ -208,6 +208,17 @@ pub fn read(text: &str, words: &Words) -> Reading {
         .unwrap_or(Reading::NotAnAnswer)
 }
 
+/// `approve ZZZZ`: a word that answers, and something that is written as a code is and is none, since it
+/// holds no digit. Those four letters.
+pub fn unreadable_code(text: &str, words: &Words) -> Option<String> {
+    let mut said = text.split_whitespace();
+    let (word, code, more) = (said.next()?, said.next()?, said.next());
+    let word = fold(word);
+    let answers = word.chars().count() >= 4 && (words.allows(&word) || words.denies(&word));
+    let written = code.len() == 4 && code.bytes().all(|b| b.is_ascii_uppercase());
+    (answers && written && more.is_none()).then(|| code.to_owned())
+}
+
 /// A message in its tokens, folded, with what is left of the original behind each.
 struct Said<'a> {
     tokens: Vec<(String, &'a str)>,
@@ -244,12 +255,13 @@ impl<'a> Said<'a> {
 }
 
 fn fold(word: &str) -> String {
-    let shown = |c: &char| !matches!(c, '\u{FE0F}' | '\u{20E3}' | '\u{1F3FB}'..='\u{1F3FF}');
+    // Backticks are how apps write what should look as typed.
+    let shown = |c: &char| !matches!(c, '`' | '\u{FE0F}' | '\u{20E3}' | '\u{1F3FB}'..='\u{1F3FF}');
     word.to_lowercase().chars().filter(shown).map(|c| if c == '’' { '\'' } else { c }).collect()
 }
 
 fn code(word: &str) -> Option<GateCode> {
-    GateCode::parse(word.trim_end_matches([',', ':'])).filter(can_be_typed)
+    GateCode::parse(word.trim_matches('`').trim_end_matches([',', ':'])).filter(can_be_typed)
 }
 
 /// `2`, `1, 3`, `1 and 3` is not: numbers, commas and blanks only.
@@ -379,6 +391,23 @@ mod tests {
         let both = Words::for_languages(&["en", "fr-CA", "tlh"]);
         assert_eq!(read("D’accord !", &both), Reading::Allow { code: None });
         assert_eq!(read("yes", &Words::for_languages(&["tlh"])), Reading::Allow { code: None });
+    }
+
+    #[test]
+    fn what_is_written_as_code_answers_all_the_same() {
+        let code = GateCode::parse("K7Q2");
+        assert_eq!(english("`approve K7Q2` for this session"), Reading::AllowForSession { code });
+        assert_eq!(english("`yes`"), Reading::Allow { code: None });
+    }
+
+    #[test]
+    fn what_is_written_as_a_code_and_can_be_none_is_told_from_words() {
+        let words = Words::for_languages(&["en"]);
+        let of = |text: &str| unreadable_code(text, &words);
+        assert_eq!(of("approve ZZZZ"), Some("ZZZZ".into()));
+        for text in ["approve that", "no THAT", "deny DENY it", "approve", "approve K7Q2"] {
+            assert_eq!(of(text), None, "{text}");
+        }
     }
 
     #[test]

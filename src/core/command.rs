@@ -11,9 +11,10 @@ use crate::{
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
     gate::{Gate, Waits},
     id::{
-        AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode, ProjectName,
-        PromptId, SessionId, SessionName,
+        AccountName, AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode,
+        ProjectName, PromptId, SessionId, SessionName,
     },
+    outage::LimitedView,
     prompt::Prompt,
     run::{RunListing, RunView, StartRun, WorkflowView},
     session::Session,
@@ -97,6 +98,15 @@ pub enum Command {
     RetryRun {
         name: String,
         from: Option<String>,
+    },
+    /// Tries an account again that something is wrong with; `None`: all of them.
+    RetryAccount {
+        account: Option<String>,
+    },
+    /// Has another agent go on with a session's story.
+    HandOver {
+        session: String,
+        agent: String,
     },
     /// Keeps a session, or `all`, from ringing for whoever asks: `PD-285 2h`. Empty: says what is muted.
     Mute {
@@ -195,6 +205,9 @@ pub struct SessionView {
     pub unread_mail: usize,
     /// What the agent or program is called that started it; `None`: a person did.
     pub started_by: Option<String>,
+    /// Its account is stopped; `None`: it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<LimitedView>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -295,6 +308,10 @@ pub enum Refusal {
     /// `retry_after`: in seconds.
     #[error("{workflow} was started {most} times within a minute, and more is not")]
     TooOften { workflow: String, most: usize, retry_after: u64 },
+    #[error("nothing is wrong with {account}")]
+    AccountWorks { account: String, troubled: Vec<AccountName> },
+    #[error("{0}")]
+    NotHandedOver(String),
     #[error("no chat service is switched on")]
     NoService,
     #[error("the message is empty")]
@@ -403,6 +420,10 @@ impl Refusal {
             Self::NoRun { near, .. } => or_near(near, "`vigie workflow runs` lists them.".into()),
             Self::TooOften { retry_after, .. } => Some(format!("Try again in {retry_after} s.")),
             Self::OtherKey { .. } => Some("Use a new key for a new run.".into()),
+            Self::AccountWorks { troubled, .. } if troubled.is_empty() => None,
+            Self::AccountWorks { troubled, .. } => {
+                Some(format!("Accounts that are stopped: {}.", join(troubled)))
+            }
             Self::NoService => {
                 Some("`vigie init telegram` sets one up; the phone page needs none.".into())
             }
@@ -412,6 +433,7 @@ impl Refusal {
             Self::AlreadyDecided(_)
             | Self::BadName(_)
             | Self::NotRun(_)
+            | Self::NotHandedOver(_)
             | Self::EmptyText
             | Self::Stopping => None,
         }
@@ -435,4 +457,7 @@ pub struct Kept {
     pub asked: Option<DeliveryId>,
     /// What could be started for it: the name it gave, in this project.
     pub start: Option<(SessionName, ProjectName)>,
+    /// Sessions that it was offered to, in the order in which they are shown.
+    #[serde(default)]
+    pub offered: Vec<SessionId>,
 }

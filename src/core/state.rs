@@ -17,11 +17,12 @@ use crate::{
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
     gate::{Gate, GateState},
     id::{
-        BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
-        TicketId, TokenId,
+        AccountName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
+        SessionId, ThreadId, TicketId, TokenId,
     },
     ledger::{Recent, UsageKey, Used},
     mail::{Lately, Mail, Recipient},
+    outage::{OutageRow, Trouble},
     prompt::Prompt,
     ringing::{DigestRow, Happened, MuteRow, Muted},
     run::KnownRun,
@@ -69,6 +70,8 @@ pub struct State {
     pub mails: BTreeMap<u64, Mail>,
     pub tickets: BTreeMap<TicketId, Ticket>,
     pub tokens: BTreeMap<TokenId, TokenRow>,
+    /// Those that something is wrong with.
+    pub troubles: BTreeMap<AccountName, Trouble>,
     pub runs: Runs,
     /// Whether the Lord is kept alive. It ends with us: a start begins anew.
     pub lord_watch: LordWatch,
@@ -150,6 +153,7 @@ impl State {
             mails: BTreeMap::new(),
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            troubles: BTreeMap::new(),
             runs: Runs::default(),
             lord_watch: LordWatch::On { tries: Vec::new() },
             mail_lately: Lately::default(),
@@ -268,6 +272,12 @@ impl State {
             Row::Run(run) => self.runs.put_row(run),
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
+            Row::Outage(OutageRow { account, trouble: Some(trouble) }) => {
+                self.troubles.insert(account.clone(), trouble.clone());
+            }
+            Row::Outage(OutageRow { account, trouble: None }) => {
+                self.troubles.remove(account);
+            }
             Row::Happened(happened) => {
                 self.happened.push_back(happened.clone());
                 if self.happened.len() > HAPPENED {

@@ -100,6 +100,7 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
         Row::Ticket,
     )?;
     rows(db, &mut found, "token", "SELECT id, body FROM token", Row::Token)?;
+    rows(db, &mut found, "outage", "SELECT account, body FROM outage", Row::Outage)?;
     rows(
         db,
         &mut found,

@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/007.sql"),
     include_str!("schema/009.sql"),
     include_str!("schema/006.sql"),
+    include_str!("schema/010.sql"),
 ];
 
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), StoreError> {

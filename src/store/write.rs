@@ -160,6 +160,7 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::Account(account) => ledger::put_account(db, account)?,
         Row::Ledger(entry) => ledger::put(db, entry)?,
         Row::Slot(slot) => put_by_id(db, "slot", "workflow", &slot.workflow, slot)?,
+        Row::Outage(row) => put_by_id(db, "outage", "account", &row.account, row)?,
         Row::Happened(happened) => ringing::put_happened(db, happened)?,
         Row::Digest(digest) => put_by_id(db, "digest", "human", &digest.human, digest)?,
         Row::Mute(mute) => ringing::put_mute(db, mute)?,

@@ -43,8 +43,7 @@ type ReadHistory = Arc<
 type ReadMail = Arc<dyn Fn(MailQuery) -> Boxed<Result<Vec<Mail>, Refusal>> + Send + Sync>;
 
 /// Sums of the ledger.
-type ReadUsage =
-    Arc<dyn Fn(UsageQuestion) -> Boxed<Result<Vec<UsageRow>, Refusal>> + Send + Sync>;
+type ReadUsage = Arc<dyn Fn(UsageQuestion) -> Boxed<Result<Vec<UsageRow>, Refusal>> + Send + Sync>;
 
 /// Work that agents did themselves and work that was handed on, from the first moment on and before the
 /// second.

@@ -65,7 +65,8 @@ pub struct SessionShape {
     pub agent: String,
     pub folder: String,
     pub branch: Option<String>,
-    /// `starting`, `idle`, `working`, `waiting`, `needs_desk`, `ended` or `lost`.
+    /// `starting`, `idle`, `working`, `waiting`, `needs_desk`, `limited`, `ended` or
+    /// `lost`.
     pub state: String,
     /// Why it needs the desk, or how it ended.
     pub detail: Option<String>,
@@ -149,6 +150,9 @@ impl ParentShape {
 
 fn state(view: &SessionView) -> (&'static str, Option<String>) {
     let waits = !view.open_gates.is_empty();
+    if let Some(limited) = view.limited.as_ref().filter(|_| !waits) {
+        return ("limited", Some(limited.words.clone()));
+    }
     match &view.session.life {
         Life::Ended { how: Ended::By { human }, .. } => ("ended", Some(format!("by {human}"))),
         Life::Ended { how: Ended::ByAgent { name }, .. } => ("ended", Some(format!("by {name}"))),
@@ -387,6 +391,20 @@ pub struct EndSession {
     /// With whatever it and those below it started, even where it has ended itself.
     #[serde(default)]
     pub tree: bool,
+}
+
+/// To another agent, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HandOver {
+    pub agent: String,
+}
+
+/// Without a name: all accounts that are stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RetryAccount {
+    pub account: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -671,6 +689,9 @@ pub struct ChatShape {
     pub by: String,
     /// Why the service lets nothing in; `null`: it does.
     pub shut: Option<String>,
+    /// It is shut since somebody reads along; what is said waits until they are out.
+    #[serde(default)]
+    pub held: bool,
 }
 
 impl PeopleShape {
@@ -700,6 +721,7 @@ impl ChatShape {
             chat: row.chat.to_string(),
             room: row.room,
             by: row.by.to_string(),
+            held: shut.is_some() && row.is_held(),
             shut,
         }
     }

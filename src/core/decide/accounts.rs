@@ -37,7 +37,7 @@ impl Work<'_> {
         session.into_iter().chain([story, day]).chain(tree.map(|root| Scope::Tree { root })).collect()
     }
 
-    fn scopes_of_session(&self, session: &Session) -> [Scope; 4] {
+    pub(super) fn scopes_of_session(&self, session: &Session) -> [Scope; 4] {
         let root = session.spawn.as_ref().map(|spawn| spawn.root.address());
         [
             Scope::Session { session: session.id },
@@ -62,6 +62,19 @@ impl Work<'_> {
         let micro_usd = account.micro_usd.saturating_add(micro_usd);
         let unpriced = account.unpriced.saturating_add(unpriced);
         self.put(Row::Account(Account { micro_usd, unpriced, changed: self.now, ..account }));
+    }
+
+    /// What its agent told is counted anew; no more is taken back than was put to its accounts.
+    pub(super) fn uncharge(&mut self, id: SessionId, told: u64) {
+        let own = self.account(&Scope::Session { session: id }).micro_usd;
+        let back = told.min(own);
+        let session = self.state.sessions.get(&id).filter(|_| back > 0);
+        let scopes = session.map(|session| self.scopes_of_session(session));
+        for scope in scopes.into_iter().flatten() {
+            let account = self.account(&scope);
+            let micro_usd = account.micro_usd.saturating_sub(back);
+            self.put(Row::Account(Account { micro_usd, changed: self.now, ..account }));
+        }
     }
 
     /// All that may be spent there; `None`: as much as it takes.
@@ -304,7 +317,12 @@ impl Work<'_> {
     /// What was spent of what may be, by that session or story; else by the day and whatever runs.
     pub(super) fn cost_words(&self, name: Option<&str>) -> Result<String, Refusal> {
         let scopes = match name {
-            Some(name) => vec![self.scope_named(name)?],
+            Some(name) => {
+                let session = self.state.session_named(name.trim().trim_matches(['[', ']']));
+                let session = session.map(|session| Scope::Session { session: session.id });
+                let named = self.scope_named(name)?;
+                session.into_iter().filter(|own| *own != named).chain([named.clone()]).collect()
+            }
             None => self.scopes_at_work(),
         };
         let lines = scopes.iter().map(|scope| self.cost_line(scope));
@@ -317,13 +335,7 @@ impl Work<'_> {
             Scope::Session { session } => self.state.sessions.get(session),
             Scope::Story { .. } | Scope::Tree { .. } | Scope::Day { .. } => None,
         };
-        // What an agent without records told stands with its session alone.
-        let told = session.map_or(0, |session| session.spent.micro_usd);
-        let mut line = format!(
-            "{}: {}",
-            self.label(scope),
-            show::money(account.micro_usd.max(told))
-        );
+        let mut line = format!("{}: {}", self.label(scope), show::money(account.micro_usd));
         if let Some(limit) = self.limit_of(&account) {
             line.push_str(&format!(" of {}", show::money(limit)));
         }

@@ -13,13 +13,15 @@ use crate::{
     agent::{OrderKind, PromptForm},
     bridge::{Action, Button, Level, Mark, Weight},
     command::{Refusal, Start},
-    id::SessionId,
+    id::{BridgeName, SessionId},
     nearest::nearest,
     ringing::Muted,
     state::{FocusRow, HeardOutcome, Role, Row},
     text::{Rich, Style},
 };
 
+/// What a viewer hears who asks for more than to see.
+pub(super) const NEEDS_TALKER: &str = "You may look, not command.";
 /// How a budget is written.
 const BUDGETS: &str = "Write /budget NAME and dollars, such as /budget PD-285 5; or more for as much again, none for no limit, usual for what the configuration says.";
 
@@ -41,7 +43,7 @@ impl Work<'_> {
             return HeardOutcome::Handled;
         }
         let result = match name {
-            Name::Help => Ok(help()),
+            Name::Help => Ok(help(&message.place.bridge)),
             Name::Sessions | Name::Status => Ok(Rich::plain(self.board())),
             Name::Waiting => Ok(Rich::plain(self.waiting_list())),
             Name::New => self.slash_new(message, arguments).map(Rich::plain),
@@ -66,6 +68,13 @@ impl Work<'_> {
                 Ok(Rich::plain("No focus any more."))
             }
             Name::File => return self.slash_file(message, scope, arguments),
+            Name::HandOver => self.slash_hand_over(message, arguments).map(Rich::plain),
+            Name::Retry if arguments.is_empty() && !self.state.troubles.is_empty() => {
+                self.retry_account(None, &message.human).map(Rich::plain)
+            }
+            Name::Retry if self.is_troubled(arguments) => {
+                self.retry_account(Some(arguments), &message.human).map(Rich::plain)
+            }
             Name::Run | Name::Runs | Name::Cancel | Name::Retry => {
                 self.slash_about_runs(message, name, arguments);
                 return HeardOutcome::Handled;
@@ -105,6 +114,7 @@ impl Work<'_> {
             | Name::Screen
             | Name::Diff
             | Name::Transcript
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
@@ -177,7 +187,7 @@ impl Work<'_> {
     fn slash_on(&mut self, message: &Message, id: SessionId, name: Name) -> Result<(), Refusal> {
         let session = self.session_name(id);
         if self.state.rules.people.get(&message.human).is_none_or(|p| p.role < Role::Talker) {
-            return Err(Refusal::AlreadyDecided("You may look, not command.".into()));
+            return Err(Refusal::AlreadyDecided(NEEDS_TALKER.into()));
         }
         let live = self.is_live(id);
         let need_live =
@@ -206,6 +216,7 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
@@ -232,6 +243,7 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
@@ -295,6 +307,20 @@ impl Work<'_> {
         };
         self.look(message, session, LookAt::File { path: path.to_owned() });
         HeardOutcome::Handled
+    }
+
+    /// `/handover NAME [to] AGENT`.
+    fn slash_hand_over(&mut self, message: &Message, arguments: &str) -> Result<String, Refusal> {
+        let words: Vec<_> = arguments.split_whitespace().collect();
+        match words.as_slice() {
+            [name, agent] | [name, "to" | "with", agent] => {
+                self.hand_over(name.trim_matches(['[', ']']), agent, &message.human)
+            }
+            _ => Ok(format!(
+                "Which session goes on with which agent? /handover NAME AGENT. Agents: {}.",
+                self.agent_names().join(", ")
+            )),
+        }
     }
 
     /// `/new NAME [in PROJECT] [with AGENT] [TEXT]`.
@@ -461,14 +487,25 @@ fn only_session(scope: &[SessionId]) -> Option<Muted> {
     }
 }
 
-fn help() -> Rich {
-    let mut text = Rich::plain(
-        "[docs] run the tests: goes to the session docs. In its topic no name is needed, nor in a reply.\n\
-         yes, no, deny: why, 2, or your own words: answers what waits, as do the buttons.\n\
-         //compact: the agent's own /compact.\n\n",
-    );
+fn help(bridge: &BridgeName) -> Rich {
+    let mark = show::command_mark(bridge);
+    let (thread, taps, own) = match bridge.as_str() {
+        // Some apps take a slash in front for a command of theirs, and one of two away.
+        "matrix" => (
+            "thread",
+            "reactions",
+            "//compact: the agent's own /compact; if your app takes a slash away, ///compact.",
+        ),
+        "telegram" => ("topic", "the buttons", "//compact: the agent's own /compact."),
+        _ => ("thread", "the buttons", "//compact: the agent's own /compact."),
+    };
+    let mut text = Rich::plain(format!(
+        "[docs] run the tests: goes to the session docs. In its {thread} no name is needed, nor in a reply.\n\
+         yes, no, deny: why, 2, or your own words: answers what waits, as do {taps}.\n\
+         {own}\n\n",
+    ));
     for (word, _, about) in slash::COMMANDS.iter().filter(|(word, ..)| *word != "start") {
-        text.push(&format!("/{word}"), Some(Style::Code));
+        text.push(&format!("{mark}{word}"), Some(Style::Code));
         text.push(&format!(" {about}\n"), None);
     }
     text

@@ -77,6 +77,14 @@ impl Work<'_> {
             Command::CancelRun { name } => self.cancel_for(&by, &name),
             Command::RetryRun { name, from } => self.retry_for(&by, &name, from.as_deref()),
             Command::ShowRun { name } => self.show_run(&name),
+            Command::RetryAccount { account } => {
+                let words = self.retry_account(account.as_deref(), &by)?;
+                Ok(Reply::Done { words })
+            }
+            Command::HandOver { session, agent } => {
+                let words = self.hand_over(&session, &agent, &by)?;
+                Ok(Reply::Done { words })
+            }
             Command::Mute { words } => {
                 let words = self.mute_as_written(&by, &words, None)?;
                 Ok(Reply::Done { words: words.replace(" /", " vigie ") })
@@ -168,6 +176,7 @@ impl Work<'_> {
             message,
             mails: Vec::new(),
             of_step: None,
+            goes_on: None,
             state: PromptState::Queued,
         };
         let id = prompt.id;
@@ -321,6 +330,8 @@ impl State {
             | Command::Run(_)
             | Command::CancelRun { .. }
             | Command::RetryRun { .. }
+            | Command::RetryAccount { .. }
+            | Command::HandOver { .. }
             | Command::Send { .. }
             | Command::Stop { .. }
             | Command::End { .. }
@@ -370,6 +381,7 @@ impl State {
             queued: self.line_of(id).count(),
             unread_mail: self.mail_of(id).count(),
             started_by: self.session_started_by(&session),
+            limited: self.limited(&session),
             session,
         })
     }

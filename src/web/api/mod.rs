@@ -44,6 +44,8 @@ pub(super) fn router() -> Router<App> {
         .route("/sessions/{name}/end", post(sessions::end))
         .route("/sessions/{name}/kill", post(sessions::kill))
         .route("/sessions/{name}/resume", post(sessions::resume))
+        .route("/sessions/{name}/handover", post(sessions::hand_over))
+        .route("/accounts/retry", post(sessions::retry_account))
         .route("/sessions/{name}/keys", post(sessions::keys))
         .route("/sessions/{name}/screen", get(sessions::screen))
         .route("/sessions/{name}/folder", get(sessions::folder))

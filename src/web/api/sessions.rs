@@ -20,7 +20,8 @@ use crate::{
         people::Caller,
         serve::App,
         shapes::{
-            Done, EndSession, Folder, NewSession, Screen, SendText, SessionShape, Stored, TypeKeys,
+            Done, EndSession, Folder, HandOver, NewSession, RetryAccount, Screen, SendText,
+            SessionShape, Stored, TypeKeys,
         },
     },
 };
@@ -109,6 +110,26 @@ pub(super) async fn resume(
     Path(session): Path<String>,
 ) -> Answer<Done> {
     steer(&app, &caller, Command::Resume { session }).await
+}
+
+pub(super) async fn hand_over(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(session): Path<String>,
+    body: Bytes,
+) -> Answer<Done> {
+    let HandOver { agent } = read(&body)?;
+    steer(&app, &caller, Command::HandOver { session, agent }).await
+}
+
+pub(super) async fn retry_account(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Answer<Done> {
+    let RetryAccount { account } =
+        if body.is_empty() { RetryAccount::default() } else { read(&body)? };
+    steer(&app, &caller, Command::RetryAccount { account }).await
 }
 
 async fn steer(app: &App, caller: &Caller, what: Command) -> Answer<Done> {

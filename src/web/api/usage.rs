@@ -20,9 +20,7 @@ use crate::{
         fault::Fault,
         people::Caller,
         serve::App,
-        shapes::{
-            DelegationShape, Done, PriceShape, PricesShape, SetBudget, UsageShape,
-        },
+        shapes::{DelegationShape, Done, PriceShape, PricesShape, SetBudget, UsageShape},
     },
 };
 

@@ -42,6 +42,8 @@ impl State {
             | Command::AddToken { .. }
             | Command::RevokeToken { .. }
             | Command::EndTree { .. }
+            | Command::RetryAccount { .. }
+            | Command::HandOver { .. }
             | Command::Workflows
             | Command::Runs(_)
             | Command::Tokens

@@ -297,7 +297,9 @@ fn run(seed: u64) -> String {
     for ((told, text), (morning, waiting)) in digests.iter().zip(&of_nights) {
         assert!(*told - at(morning) < TimeDelta::minutes(1), "{told}");
         assert!(waiting.iter().take(12).all(|code| text.contains(code)), "{waiting:?}: {text}");
-        assert!(text.contains(&format!("Waiting for you ({}):", waiting.len())) || waiting.is_empty());
+        assert!(
+            text.contains(&format!("Waiting for you ({}):", waiting.len())) || waiting.is_empty()
+        );
     }
     day.nothing_is_lost();
     let Tally { decisions, answered, failures, finished, runs } = day.tally;
