@@ -14,6 +14,7 @@ mod callers;
 mod card;
 mod commands;
 mod digest;
+mod folded;
 mod gates;
 mod given;
 mod grants;

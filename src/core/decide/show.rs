@@ -90,6 +90,7 @@ impl Work<'_> {
         }
         let document = format!("{name}-{}", self.now.format("%Y%m%d-%H%M%S"));
         for chat in self.state.hearing() {
+            self.fold_earlier(&chat, id, &name);
             self.post_rich(&chat, id, &name, &rich, level, &document);
         }
     }

@@ -3,6 +3,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
 mod accounts;
+mod attention;
 mod budget;
 mod day;
 mod gates;
