@@ -92,8 +92,6 @@ pub(super) const COMMANDS: &[(&str, Name, &str)] = &[
     ("unmute", Name::Unmute, "NAME: let it ring again"),
     ("cost", Name::Cost, "[NAME]: what was spent, and may be"),
     ("budget", Name::Budget, "NAME 5: what a session or story may cost; or more, none, usual"),
-    ("grants", Name::Grants, "what was allowed for longer"),
-    ("revoke", Name::Revoke, "NUMBER: take back what was allowed for longer"),
     ("help", Name::Help, "this list"),
     ("start", Name::Help, "this list"),
 ];
