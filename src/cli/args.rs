@@ -122,6 +122,11 @@ pub enum Command {
     Budget(Budget),
     /// Show what waits for an answer, oldest first
     Waiting,
+    /// List what did not reach its chat, or try one again
+    Undelivered {
+        #[command(subcommand)]
+        what: Option<Undelivered>,
+    },
     /// Say what happened since the last digest, and what waits
     Digest,
     /// Keep a session from ringing for you; alone: say what is muted
@@ -410,6 +415,15 @@ pub struct Send {
     /// It is a command of the agent's own, such as /compact
     #[arg(long)]
     pub command: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Undelivered {
+    /// Try it once more
+    Retry {
+        /// As `vigie undelivered` shows it
+        id: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

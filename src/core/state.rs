@@ -14,7 +14,7 @@ use crate::{
     account::{Account, Scope},
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
-    delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
+    delivery::{Delivery, DeliveryState, Outgoing, Spot, Target, Undelivered},
     gate::{Gate, GateState},
     grant::Grant,
     id::{
@@ -108,7 +108,8 @@ pub struct State {
     pub changed: BTreeMap<DeliveryId, Timestamp>,
     /// Prompts that were typed and not seen to be taken: the agent's own word may still come.
     pub unsure: VecDeque<Prompt>,
-    pub failed: VecDeque<String>,
+    /// What was given up lately, the newest last.
+    pub failed: VecDeque<Undelivered>,
     pub problems: Vec<String>,
     /// What was spent, and may be.
     pub accounts: BTreeMap<Scope, Account>,

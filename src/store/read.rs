@@ -306,16 +306,18 @@ pub(super) fn history(
     before: u64,
     most: usize,
     prefixes: &[&str],
+    session: Option<SessionId>,
 ) -> Result<Vec<JournalRow>, StoreError> {
     let before = i64::try_from(before).unwrap_or(i64::MAX);
     let begins: Vec<_> = prefixes.iter().map(|prefix| format!("kind GLOB '{prefix}*'")).collect();
     let begins = if begins.is_empty() { "1".into() } else { begins.join(" OR ") };
     let sql = format!(
         "SELECT seq, at, kind, session, gate, human, detail FROM event
-         WHERE seq < ?1 AND ({begins}) ORDER BY seq DESC LIMIT ?2"
+         WHERE seq < ?1 AND ({begins}) AND (?3 IS NULL OR session = ?3) ORDER BY seq DESC LIMIT ?2"
     );
     let mut statement = db.prepare_cached(&sql)?;
-    let lines = statement.query_map(params![before, most], journal_row)?;
+    let session = session.map(|session| session.to_string());
+    let lines = statement.query_map(params![before, most, session], journal_row)?;
     Ok(lines.collect::<Result<_, _>>()?)
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn nothing_outside(hub: Hub) -> Outside {
         hub,
         newest: watch::channel(0).1,
         events: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
-        history: Arc::new(|_, _, _| Box::pin(async { Ok(Vec::new()) })),
+        history: Arc::new(|_, _, _, _| Box::pin(async { Ok(Vec::new()) })),
         mail: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
         ledger: Ledger {
             usage: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),

@@ -13,6 +13,7 @@ mod called;
 mod callers;
 mod card;
 mod commands;
+mod desk;
 mod digest;
 mod folded;
 mod gates;

@@ -86,6 +86,10 @@ impl Work<'_> {
                 let words = self.hand_over(&session, &agent, &by)?;
                 Ok(Reply::Done { words })
             }
+            Command::EditPrompt { prompt, text } => self.edit_prompt(&prompt, &text, &by),
+            Command::WithdrawPrompt { prompt } => self.withdraw_prompt(&prompt, &by),
+            Command::RetryDelivery { delivery } => self.retry_delivery(&delivery, &by),
+            Command::NoteTyped { session, typed } => self.note_typed(session, &typed, &by),
             Command::Mute { words } => {
                 let words = self.mute_as_written(&by, &words, None)?;
                 Ok(Reply::Done { words: words.replace(" /", " vigie ") })
@@ -102,6 +106,7 @@ impl Work<'_> {
             | Command::Waiting
             | Command::Cards { .. }
             | Command::Prompts { .. }
+            | Command::Undelivered
             | Command::Status
             | Command::People => Ok(self.state.read(&what, self.now).expect("these are only read")),
         }
@@ -323,11 +328,12 @@ impl State {
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
             Command::Cards { decided } => Some(Reply::Cards(self.cards(*decided))),
             Command::Prompts { session } => Some(Reply::Prompts(self.line(*session))),
+            Command::Undelivered => Some(Reply::Undelivered(self.failed.iter().cloned().collect())),
             Command::Status => Some(Reply::Status(Status {
                 sessions: self.views(),
                 waiting: self.waiting(),
                 pending_deliveries: self.deliveries.len(),
-                failed_deliveries: self.failed.iter().cloned().collect(),
+                failed_deliveries: self.failed.iter().map(|failed| failed.words.clone()).collect(),
                 bridges: self.bridge_views(),
                 problems: self.problems.clone(),
             })),
@@ -350,6 +356,10 @@ impl State {
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::Answer { .. }
+            | Command::EditPrompt { .. }
+            | Command::WithdrawPrompt { .. }
+            | Command::RetryDelivery { .. }
+            | Command::NoteTyped { .. }
             | Command::Mute { .. }
             | Command::Unmute { .. }
             | Command::Digest

@@ -17,7 +17,11 @@ use crate::{
     },
 };
 
-/// Those that hold, the oldest first.
+/// What holds of what was allowed for longer, the oldest first.
+#[utoipa::path(
+    get, path = "/grants",
+    responses((status = 200, body = Vec<GrantShape>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -28,6 +32,11 @@ pub(super) async fn list(
     }
 }
 
+/// Takes one back.
+#[utoipa::path(
+    delete, path = "/grants/{number}",
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn revoke(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -37,6 +37,11 @@ impl State {
             | Command::Tap { .. }
             | Command::Cards { .. }
             | Command::Prompts { .. }
+            | Command::Undelivered
+            | Command::EditPrompt { .. }
+            | Command::WithdrawPrompt { .. }
+            | Command::RetryDelivery { .. }
+            | Command::NoteTyped { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::AddToken { .. }

@@ -6,6 +6,7 @@ mod accounts;
 mod attention;
 mod budget;
 mod day;
+mod desk;
 mod gates;
 mod grants;
 mod handover;
