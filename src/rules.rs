@@ -8,7 +8,7 @@ use vigie_core::{
     id::{AgentName, BridgeName, ChatId, HumanId},
     ringing::Ringing,
     route::{BadPrefix, StoryPattern},
-    state::{Chat, Person, Project, Rules, WorktreeRule},
+    state::{Accounts, Chat, Person, Project, Rules, WorktreeRule},
 };
 
 use crate::{
@@ -41,6 +41,7 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         bounds: config.bounds.clone(),
         workflows: config.workflows.rules.clone(),
         lord: config.lord.clone(),
+        accounts: accounts(config),
         policies: config.policies.clone(),
         prices: config.prices.prices.clone(),
         budgets: config.budget.clone(),
@@ -51,6 +52,15 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
 fn without_mail(config: &Config) -> HashSet<AgentName> {
     let without = config.agents.iter().filter(|agent| !agent.kind.takes_mail());
     without.map(|agent| agent.name.clone()).collect()
+}
+
+/// Times are told in the zone of the first who has one, else in that of this machine.
+fn accounts(config: &Config) -> Accounts {
+    let shared =
+        config.agents.iter().filter_map(|agent| Some((agent.name.clone(), agent.account.clone()?)));
+    let told = config.humans.iter().find_map(|human| Some(human.hours.as_ref()?.zone.name()));
+    let zone = told.map(str::to_owned).or_else(|| iana_time_zone::get_timezone().ok());
+    Accounts { of: shared.collect(), zone }
 }
 
 fn ringing(config: &Config) -> Ringing {

@@ -348,7 +348,8 @@ fn failure(error: &str) -> FailureKind {
     match error {
         "rate_limit" => FailureKind::Limit,
         "server_error" | "overloaded" => FailureKind::Service,
-        "authentication_failed" | "billing_error" => FailureKind::Account,
+        "authentication_failed" => FailureKind::Account,
+        "billing_error" => FailureKind::Billing,
         "invalid_request" => FailureKind::Request,
         _ => FailureKind::Other,
     }

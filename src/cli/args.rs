@@ -9,7 +9,8 @@ use std::{net::SocketAddr, path::PathBuf};
 use vigie_core::caller::TokenScope;
 
 use super::{
-    audit::AuditArgs, hook::HookArgs, matrix::Matrix, policy::PolicyArgs, workflow::Workflow,
+    audit::AuditArgs, grants::GrantsDo, hook::HookArgs, matrix::Matrix, policy::PolicyArgs,
+    workflow::Workflow,
 };
 use crate::{agents::demo::DemoArgs, confine::ConfineArgs};
 
@@ -100,6 +101,13 @@ pub enum Command {
     Kill { name: String },
     /// Go on with an ended session
     Resume { name: String },
+    /// Have another agent go on with a session's story
+    Handover { name: String, agent: String },
+    /// Try an account again that is stopped: at its limit, not logged in
+    Retry {
+        /// Its name; all that are stopped without
+        account: Option<String>,
+    },
     /// List the sessions
     Sessions {
         /// Also those that have ended
@@ -153,6 +161,11 @@ pub enum Command {
         /// Begin after this event instead of now
         #[arg(long, value_name = "NUMBER")]
         after: Option<u64>,
+    },
+    /// List what was allowed for longer than one request, or take it back
+    Grants {
+        #[command(subcommand)]
+        what: Option<GrantsDo>,
     },
     /// See what is decided before anybody is asked
     Policy(PolicyArgs),

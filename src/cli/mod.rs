@@ -8,6 +8,7 @@ mod completions;
 mod doctor;
 mod down;
 mod failure;
+mod grants;
 pub mod hook;
 mod init;
 mod install;
@@ -182,6 +183,8 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::End { name, tree } => steer::end(&name, tree, desk).await,
         Command::Kill { name } => steer::run(&name, "kill", desk).await,
         Command::Resume { name } => steer::run(&name, "resume", desk).await,
+        Command::Handover { name, agent } => steer::hand_over(&name, agent, desk).await,
+        Command::Retry { account } => steer::retry(account, desk).await,
         Command::Sessions { all } => sessions::run(all, desk).await,
         Command::Mail(args) => mail::run(args, desk).await,
         Command::Usage(args) => usage::run(args, desk).await,
@@ -200,6 +203,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Screen { name } => screen::run(&name, desk).await,
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,
+        Command::Grants { what } => grants::run(what, desk).await,
         Command::Policy(args) => policy::run(args, desk),
         Command::Audit(args) => audit::run(&args, desk),
         Command::Workflow(what) => workflow::run(what, desk).await,

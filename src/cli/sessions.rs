@@ -95,6 +95,7 @@ fn row(out: &Out, session: &SessionShape, depth: usize) -> Vec<Cell> {
     let (mark, ink, state) = match session.state.as_str() {
         "waiting" => ("◆", Some(Ink::Wait), format!("waits: {}", session.waiting.join(" "))),
         "needs_desk" => ("◆", Some(Ink::Wait), "needs you at the desk".into()),
+        "limited" => ("◐", Some(Ink::Wait), "at its limit".into()),
         "lost" => ("✕", Some(Ink::Bad), "lost".into()),
         "ended" => ("○", Some(Ink::Dim), "ended".into()),
         _ if session.over_budget => ("◆", Some(Ink::Wait), "used up: write to it".into()),
@@ -143,7 +144,8 @@ fn place(session: &SessionShape, depth: usize) -> String {
 fn about(session: &SessionShape) -> &str {
     let SessionShape { detail, summary, title, last_words, .. } = session;
     let detail = detail.as_deref();
-    let wrong = detail.filter(|_| matches!(session.state.as_str(), "lost" | "needs_desk"));
+    let wrong =
+        detail.filter(|_| matches!(session.state.as_str(), "lost" | "needs_desk" | "limited"));
     let known = [wrong, summary.as_deref(), Some(title.as_str()), detail, last_words.as_deref()];
     known.into_iter().flatten().find(|text| !text.is_empty()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! `vigie stop`, `end`, `kill` and `resume`: one word each.
+//! `vigie stop`, `end`, `kill`, `resume`, `handover` and `retry`: one word each.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::{
     hold::client::kill_folder,
     web::{
         client::segment,
-        shapes::{Done, EndSession, Folder},
+        shapes::{Done, EndSession, Folder, HandOver, RetryAccount},
     },
 };
 
@@ -23,6 +23,17 @@ pub(super) async fn run(name: &str, deed: &str, desk: &Desk) -> Result<(), Failu
 pub(super) async fn end(name: &str, tree: bool, desk: &Desk) -> Result<(), Failure> {
     let path = format!("/sessions/{}/end", segment(name));
     let done: Done = desk.client.post(&path, &EndSession { tree }).await?;
+    desk.out.show(&done, |_, done| plain::line(&done.words))
+}
+
+pub(super) async fn hand_over(name: &str, agent: String, desk: &Desk) -> Result<(), Failure> {
+    let path = format!("/sessions/{}/handover", segment(name));
+    let done: Done = desk.client.post(&path, &HandOver { agent }).await?;
+    desk.out.show(&done, |_, done| plain::line(&done.words))
+}
+
+pub(super) async fn retry(account: Option<String>, desk: &Desk) -> Result<(), Failure> {
+    let done: Done = desk.client.post("/accounts/retry", &RetryAccount { account }).await?;
     desk.out.show(&done, |_, done| plain::line(&done.words))
 }
 

@@ -17,7 +17,8 @@ impl Check<'_> {
     pub(super) fn budget(&mut self, row: BudgetRow) -> Budgets {
         let usual = Budgets::default();
         let usd = "Dollars at list price, from 0.01 to 1000000, such as 5 or 2.5.";
-        let mut money = |value| self.within(value, &USD, usd).map(micro_usd).map(Spanned::into_inner);
+        let mut money =
+            |value| self.within(value, &USD, usd).map(micro_usd).map(Spanned::into_inner);
         let (session, story) = (money(row.session_usd), money(row.story_usd));
         let (tree, day) = (money(row.tree_usd), money(row.day_usd));
         let turn = money(row.turn_usd).unwrap_or(usual.turn);

@@ -10,7 +10,7 @@ use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
-use vigie_core::id::{AgentName, ProjectName};
+use vigie_core::id::{AccountName, AgentName, ProjectName};
 
 use super::{
     Agent, Config, ConfigError, Gates, Language, OnOff, Phone, Problem, Project, Recording,
@@ -358,6 +358,9 @@ impl Check<'_> {
                 confine,
                 hide: self.hidden(&row.hide.unwrap_or_default()),
                 user: row.user.and_then(|user| self.user(&user, confine)),
+                account: row
+                    .account
+                    .map(|account| AccountName::new(self.name(&account, &mut Vec::new()))),
             };
             agents.retain(|other| other.name != agent.name);
             agents.push(agent);
@@ -556,7 +559,8 @@ mod tests {
             ("ringing", keys::of::<RingingRow>()),
             ("telemetry", keys::of::<TelemetryRow>()),
         ];
-        assert!(tables.iter().map(|(table, _)| table).eq(TABLES));
+        let named: Vec<_> = tables.iter().map(|(table, _)| *table).collect();
+        assert_eq!(named, TABLES);
         let all = tables.iter();
         all.flat_map(|(table, keys)| keys.iter().map(move |key| format!("{table}.{key}"))).collect()
     }

@@ -125,5 +125,6 @@ pub(super) fn agent(name: &str, kind: AgentKind, program: PathBuf) -> Agent {
         confine: Level::Auto,
         hide: Vec::new(),
         user: None,
+        account: None,
     }
 }

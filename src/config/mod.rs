@@ -21,7 +21,7 @@ mod workflows;
 
 pub(crate) use paths::on_path;
 pub use paths::{NoHome, Surroundings};
-pub use prices::{FILE as PRICES_FILE, PriceList};
+pub use prices::{AS_OF as PRICES_AS_OF, FILE as PRICES_FILE, PriceList};
 pub use problem::{ConfigError, Problem};
 pub use vigie_core::{
     account::Budgets,
@@ -35,7 +35,7 @@ use std::{
     time::Duration,
 };
 use vigie_core::{
-    id::{AgentName, HumanId, ProjectName},
+    id::{AccountName, AgentName, HumanId, ProjectName},
     policy::Policy,
 };
 use vigie_workflow::value::SecretName;
@@ -156,6 +156,8 @@ pub struct Agent {
     pub hide: Vec<PathBuf>,
     /// Another user of the system, as whom it runs.
     pub user: Option<String>,
+    /// The account it works on, where others share it; `None`: one of its own.
+    pub account: Option<AccountName>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,5 @@
 //! The check of what is decided before anybody is asked: `[[policy]]`.
 
-use std::ops::Range;
 use toml::Spanned;
 use vigie_core::{
     id::ProjectName,

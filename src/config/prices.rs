@@ -16,6 +16,9 @@ use super::{ConfigError, Problem};
 /// `prices.toml` as it was when this binary was built.
 pub const SHIPPED: &str = include_str!("prices.toml");
 
+/// The day of which they are.
+pub const AS_OF: &str = "2026-11-30";
+
 /// The person's own, beside the configuration.
 pub const FILE: &str = "prices.toml";
 
@@ -191,6 +194,7 @@ mod tests {
 
     #[test]
     fn what_ships_is_read_and_every_model_has_a_price() {
+        assert!(SHIPPED.contains(&format!("As of {AS_OF}")));
         let list = PriceList::shipped();
         assert!(list.prices.iter().count() > 20);
         for (name, price) in list.prices.iter() {

@@ -50,7 +50,8 @@ impl Check<'_> {
             .filter_map(|text| self.read(text, Quiet::parse, "no time of the day", hint))
             .collect();
         let hint = "Write a time of day such as 08:00, or \"off\".";
-        let time = digest.and_then(|text| self.read(&text, digest_time, "no time of a digest", hint));
+        let time =
+            digest.and_then(|text| self.read(&text, digest_time, "no time of a digest", hint));
         let Some(timezone) = timezone else {
             if let Some(used) = used {
                 let hint = "Add `timezone = \"Europe/Paris\"`, or yours.".to_owned();

@@ -76,6 +76,7 @@ pub(super) struct AgentRow {
     pub confine: Text,
     pub hide: Option<Vec<Spanned<String>>>,
     pub user: Text,
+    pub account: Text,
 }
 
 #[derive(Debug, Default, Deserialize)]

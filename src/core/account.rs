@@ -75,9 +75,14 @@ impl Account {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "limit", rename_all = "snake_case")]
 pub enum OwnLimit {
-    Usd { micro_usd: u64, by: HumanId },
+    Usd {
+        micro_usd: u64,
+        by: HumanId,
+    },
     /// Whatever the configuration says.
-    None { by: HumanId },
+    None {
+        by: HumanId,
+    },
 }
 
 /// What people heard of an account, each once.
@@ -166,7 +171,8 @@ fn micro_usd(text: &str) -> Option<u64> {
     if !digits(whole) || !digits(part) || whole.len() > 6 || part.len() > 6 {
         return None;
     }
-    let micro = whole.parse::<u64>().ok()? * 1_000_000 + format!("{part:0<6}").parse::<u64>().ok()?;
+    let micro =
+        whole.parse::<u64>().ok()? * 1_000_000 + format!("{part:0<6}").parse::<u64>().ok()?;
     (micro > 0).then_some(micro)
 }
 

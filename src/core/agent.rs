@@ -50,6 +50,8 @@ pub enum PromptForm {
     /// Words of another session or a program, with what says so before them: text as well, and no
     /// person's.
     Others,
+    /// Vigie's own words: text, and nobody else's.
+    Own,
     /// One of the agent's own slash commands, meant as such.
     Command,
 }
@@ -274,8 +276,10 @@ pub enum FailureKind {
     Limit,
     /// The service is down or overloaded.
     Service,
-    /// Not logged in, key refused, billing.
+    /// Not logged in, key refused.
     Account,
+    /// No credit left, or a bill is not paid.
+    Billing,
     /// The request itself was refused.
     Request,
     Other,

@@ -18,6 +18,10 @@ pub enum Reading {
     AllowForSession {
         code: Option<GateCode>,
     },
+    /// Also for what is like it, for some hours.
+    AllowForHours {
+        code: Option<GateCode>,
+    },
     /// A yes by its code, and what is said with it. Only workflows take that.
     AllowWith {
         code: GateCode,
@@ -82,6 +86,8 @@ struct Language {
     all: &'static [&'static str],
     /// What follows an allow word to make it last.
     for_session: &'static [&'static str],
+    /// The same for as long as grants last.
+    for_hours: &'static [&'static str],
     /// Before what should change.
     back: &'static [&'static str],
 }
@@ -95,6 +101,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["deny", "no", "n", "👎"],
         all: &["approve all", "approve everything"],
         for_session: &["for this session", "for the session"],
+        for_hours: &["for 8 h", "for 8h", "for 8 hours"],
         back: &["back"],
     },
     Language {
@@ -103,6 +110,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["refuser", "refuse", "non"],
         all: &["tout approuver", "approuver tout", "approuve tout"],
         for_session: &["pour cette session", "pour la session"],
+        for_hours: &["pour 8 h", "pour 8h", "pour 8 heures"],
         back: &["renvoyer", "renvoie"],
     },
     Language {
@@ -111,6 +119,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["ablehnen", "nein"],
         all: &["alle genehmigen", "alles genehmigen"],
         for_session: &["für diese sitzung", "für diese session"],
+        for_hours: &["für 8 h", "für 8h", "für 8 stunden"],
         back: &["zurück"],
     },
     Language {
@@ -119,6 +128,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["denegar", "rechazar", "no"],
         all: &["aprobar todo"],
         for_session: &["para esta sesión", "para esta sesion"],
+        for_hours: &["durante 8 h", "por 8 horas"],
         back: &["devolver"],
     },
     Language {
@@ -127,6 +137,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["negare", "rifiuta", "no"],
         all: &["approva tutto", "approvare tutto"],
         for_session: &["per questa sessione"],
+        for_hours: &["per 8 h", "per 8 ore"],
         back: &["indietro"],
     },
     Language {
@@ -135,6 +146,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["negar", "recusar", "não", "nao"],
         all: &["aprovar tudo"],
         for_session: &["para esta sessão", "para esta sessao"],
+        for_hours: &["por 8 h", "por 8 horas"],
         back: &["devolver"],
     },
     Language {
@@ -143,6 +155,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["weigeren", "nee"],
         all: &["alles goedkeuren"],
         for_session: &["voor deze sessie"],
+        for_hours: &["voor 8 h", "voor 8 uur"],
         back: &["terug"],
     },
 ];
@@ -208,6 +221,17 @@ pub fn read(text: &str, words: &Words) -> Reading {
         .unwrap_or(Reading::NotAnAnswer)
 }
 
+/// `approve ZZZZ`: a word that answers, and something that is written as a code is and is none, since it
+/// holds no digit. Those four letters.
+pub fn unreadable_code(text: &str, words: &Words) -> Option<String> {
+    let mut said = text.split_whitespace();
+    let (word, code, more) = (said.next()?, said.next()?, said.next());
+    let word = fold(word);
+    let answers = word.chars().count() >= 4 && (words.allows(&word) || words.denies(&word));
+    let written = code.len() == 4 && code.bytes().all(|b| b.is_ascii_uppercase());
+    (answers && written && more.is_none()).then(|| code.to_owned())
+}
+
 /// A message in its tokens, folded, with what is left of the original behind each.
 struct Said<'a> {
     tokens: Vec<(String, &'a str)>,
@@ -244,12 +268,13 @@ impl<'a> Said<'a> {
 }
 
 fn fold(word: &str) -> String {
-    let shown = |c: &char| !matches!(c, '\u{FE0F}' | '\u{20E3}' | '\u{1F3FB}'..='\u{1F3FF}');
+    // Backticks are how apps write what should look as typed.
+    let shown = |c: &char| !matches!(c, '`' | '\u{FE0F}' | '\u{20E3}' | '\u{1F3FB}'..='\u{1F3FF}');
     word.to_lowercase().chars().filter(shown).map(|c| if c == '’' { '\'' } else { c }).collect()
 }
 
 fn code(word: &str) -> Option<GateCode> {
-    GateCode::parse(word.trim_end_matches([',', ':'])).filter(can_be_typed)
+    GateCode::parse(word.trim_matches('`').trim_end_matches([',', ':'])).filter(can_be_typed)
 }
 
 /// `2`, `1, 3`, `1 and 3` is not: numbers, commas and blanks only.
@@ -286,7 +311,15 @@ fn whole(text: &str, code: Option<&GateCode>, words: &Words) -> Option<Reading> 
             text.strip_suffix(ending).is_some_and(|start| words.allows(start.trim_end()))
         })
     });
-    lasting.then_some(Reading::AllowForSession { code })
+    if lasting {
+        return Some(Reading::AllowForSession { code });
+    }
+    let for_hours = words.languages.iter().any(|language| {
+        language.for_hours.iter().any(|ending| {
+            text.strip_suffix(ending).is_some_and(|start| words.allows(start.trim_end()))
+        })
+    });
+    for_hours.then_some(Reading::AllowForHours { code })
 }
 
 /// `deny: reason`, `deny K7Q2 reason`, `deny K7Q2: reason`, `K7Q2 deny: reason`.
@@ -379,6 +412,23 @@ mod tests {
         let both = Words::for_languages(&["en", "fr-CA", "tlh"]);
         assert_eq!(read("D’accord !", &both), Reading::Allow { code: None });
         assert_eq!(read("yes", &Words::for_languages(&["tlh"])), Reading::Allow { code: None });
+    }
+
+    #[test]
+    fn what_is_written_as_code_answers_all_the_same() {
+        let code = GateCode::parse("K7Q2");
+        assert_eq!(english("`approve K7Q2` for this session"), Reading::AllowForSession { code });
+        assert_eq!(english("`yes`"), Reading::Allow { code: None });
+    }
+
+    #[test]
+    fn what_is_written_as_a_code_and_can_be_none_is_told_from_words() {
+        let words = Words::for_languages(&["en"]);
+        let of = |text: &str| unreadable_code(text, &words);
+        assert_eq!(of("approve ZZZZ"), Some("ZZZZ".into()));
+        for text in ["approve that", "no THAT", "deny DENY it", "approve", "approve K7Q2"] {
+            assert_eq!(of(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::{
         TicketId, TokenId,
     },
     mail::Mail,
+    outage::LimitedView,
     run::{RunView, StartRun, WorkflowView},
     session::{Life, Role, Spent, Summary},
 };
@@ -533,6 +534,9 @@ pub struct PeerView {
     pub depth: u32,
     pub isolated: Isolated,
     pub created: Timestamp,
+    /// Its account is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<LimitedView>,
 }
 
 /// A gate of another session: that it waits, never what would answer it.

@@ -11,10 +11,12 @@ use crate::{
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
     delivery::Undelivered,
     gate::{Gate, Waits},
+    grant::Grant,
     id::{
-        AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode, ProjectName,
-        PromptId, SessionId, SessionName,
+        AccountName, AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode,
+        ProjectName, PromptId, SessionId, SessionName,
     },
+    outage::LimitedView,
     prompt::Prompt,
     run::{RunListing, RunView, StartRun, WorkflowView},
     session::Session,
@@ -79,6 +81,10 @@ pub enum Command {
     RevokeToken {
         name: String,
     },
+    /// Takes back what was allowed for longer.
+    RevokeGrant {
+        number: u64,
+    },
     /// Ends a session and whatever it and those below it started, all at once.
     EndTree {
         session: String,
@@ -99,6 +105,15 @@ pub enum Command {
         name: String,
         from: Option<String>,
     },
+    /// Tries an account again that something is wrong with; `None`: all of them.
+    RetryAccount {
+        account: Option<String>,
+    },
+    /// Has another agent go on with a session's story.
+    HandOver {
+        session: String,
+        agent: String,
+    },
     /// Keeps a session, or `all`, from ringing for whoever asks: `PD-285 2h`. Empty: says what is muted.
     Mute {
         words: String,
@@ -115,6 +130,8 @@ pub enum Command {
         name: String,
     },
     Tokens,
+    /// What is allowed for longer, now.
+    Grants,
     People,
     Sessions,
     Waiting,
@@ -195,6 +212,7 @@ pub enum Reply {
     },
     People(People),
     Tokens(Vec<TokenRow>),
+    Grants(Vec<Grant>),
     Workflows(Vec<WorkflowView>),
     Runs(Vec<RunView>),
     Run(Box<RunView>),
@@ -227,6 +245,9 @@ pub struct SessionView {
     pub unread_mail: usize,
     /// What the agent or program is called that started it; `None`: a person did.
     pub started_by: Option<String>,
+    /// Its account is stopped; `None`: it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited: Option<LimitedView>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -327,6 +348,10 @@ pub enum Refusal {
     /// `retry_after`: in seconds.
     #[error("{workflow} was started {most} times within a minute, and more is not")]
     TooOften { workflow: String, most: usize, retry_after: u64 },
+    #[error("nothing is wrong with {account}")]
+    AccountWorks { account: String, troubled: Vec<AccountName> },
+    #[error("{0}")]
+    NotHandedOver(String),
     #[error("no chat service is switched on")]
     NoService,
     #[error("that message is on its way into the agent, or is gone; nothing was changed")]
@@ -445,6 +470,10 @@ impl Refusal {
             Self::NoRun { near, .. } => or_near(near, "`vigie workflow runs` lists them.".into()),
             Self::TooOften { retry_after, .. } => Some(format!("Try again in {retry_after} s.")),
             Self::OtherKey { .. } => Some("Use a new key for a new run.".into()),
+            Self::AccountWorks { troubled, .. } if troubled.is_empty() => None,
+            Self::AccountWorks { troubled, .. } => {
+                Some(format!("Accounts that are stopped: {}.", join(troubled)))
+            }
             Self::NoService => {
                 Some("`vigie init telegram` sets one up; the phone page needs none.".into())
             }
@@ -459,6 +488,7 @@ impl Refusal {
             Self::AlreadyDecided(_)
             | Self::BadName(_)
             | Self::NotRun(_)
+            | Self::NotHandedOver(_)
             | Self::EmptyText
             | Self::Stopping => None,
         }
@@ -482,4 +512,7 @@ pub struct Kept {
     pub asked: Option<DeliveryId>,
     /// What could be started for it: the name it gave, in this project.
     pub start: Option<(SessionName, ProjectName)>,
+    /// Sessions that it was offered to, in the order in which they are shown.
+    #[serde(default)]
+    pub offered: Vec<SessionId>,
 }

@@ -108,6 +108,10 @@ pub enum NewestOf {
     /// Why nothing is said in a chat while strangers read along. It is said there all the same, and
     /// they may read it.
     ReadAlong,
+    /// A session's earlier answers as a list, where it could not be heard for long.
+    Folded {
+        session: SessionId,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -34,16 +34,27 @@ pub struct Grant {
 #[serde(tag = "scope", rename_all = "snake_case")]
 pub enum Scope {
     /// Until its program ends.
-    Session { session: SessionId, name: SessionName },
-    Project { project: ProjectName, until: Timestamp },
+    Session {
+        session: SessionId,
+        name: SessionName,
+    },
+    Project {
+        project: ProjectName,
+        until: Timestamp,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "over", rename_all = "snake_case")]
 pub enum Over {
-    Revoked { by: HumanId, at: Timestamp },
+    Revoked {
+        by: HumanId,
+        at: Timestamp,
+    },
     /// Its session ended.
-    Ended { at: Timestamp },
+    Ended {
+        at: Timestamp,
+    },
 }
 
 /// What a grant covers.
@@ -121,9 +132,9 @@ impl Kind {
         match self {
             Self::Commands { commands, folder } => {
                 let text = input.get("command").and_then(Value::as_str);
-                let plain = text.filter(|_| SHELL_TOOLS.contains(tool) && folder == cwd);
-                let plain = plain.filter(|_| other_field(input).is_none()).map(plain);
-                plain.and_then(Result::ok).is_some_and(|all| {
+                let text = text.filter(|_| SHELL_TOOLS.contains(tool) && folder == cwd);
+                let text = text.filter(|_| other_field(input).is_none());
+                text.and_then(|text| plain(text).ok()).is_some_and(|all| {
                     all.iter().all(|one| {
                         commands.iter().any(|known| known.covers(&one.words, &one.writes))
                     })
@@ -185,9 +196,10 @@ fn commands(input: &Value, cwd: &str, risk: Risk) -> Option<Kind> {
     let all = plain(input.get("command")?.as_str()?).ok()?;
     let commands = all.into_iter().map(|command| {
         let verb = risk == Risk::Plain && command.writes.is_empty() && has_verb(&command.words);
-        let (words, ends) = match verb {
-            true => (command.words.into_iter().take(2).collect(), Ends::Anyhow),
-            false => (command.words, Ends::There),
+        let (words, ends) = if verb {
+            (command.words.into_iter().take(2).collect(), Ends::Anyhow)
+        } else {
+            (command.words, Ends::There)
         };
         Command { words, writes: command.writes, ends }
     });
@@ -299,19 +311,29 @@ mod tests {
         ] {
             assert!(!runs(text), "{text}");
         }
-        assert!(!covers(&test, "Bash", &json!({ "command": "sort", "dangerouslyDisableSandbox": true })));
-        assert_eq!(given("git push origin x").unwrap().to_string(), "git push origin x in /home/ines/quay");
+        assert!(!covers(
+            &test,
+            "Bash",
+            &json!({ "command": "sort", "dangerouslyDisableSandbox": true })
+        ));
+        assert_eq!(
+            given("git push origin x").unwrap().to_string(),
+            "git push origin x in /home/ines/quay"
+        );
         assert_eq!(given("npm run build").unwrap().to_string(), "npm run build in /home/ines/quay");
-        for unsure in ["rm -rf x", "ls $HOME", "if ls; then ls; fi", "sudo ls", "ls <<EOF\nx\nEOF"] {
+        for unsure in ["rm -rf x", "ls $HOME", "if ls; then ls; fi", "sudo ls", "ls <<EOF\nx\nEOF"]
+        {
             assert_eq!(given(unsure), None, "{unsure}");
         }
     }
 
     #[test]
     fn a_kind_of_files_is_of_no_more_risk() {
-        let edits = kind("Edit", &json!({ "file_path": "src/a.rs", "old_string": "a", "new_string": "b" }));
+        let edits =
+            kind("Edit", &json!({ "file_path": "src/a.rs", "old_string": "a", "new_string": "b" }));
         let edits = edits.unwrap();
-        let write = |path: &str| covers(&edits, "Write", &json!({ "file_path": path, "content": "x" }));
+        let write =
+            |path: &str| covers(&edits, "Write", &json!({ "file_path": path, "content": "x" }));
         assert!(write("/home/ines/quay/b.rs"));
         for path in ["../x", ".git/hooks/pre-commit", "/etc/hosts", "~/.bashrc", ".github/x.yml"] {
             assert!(!write(path), "{path}");
@@ -336,6 +358,9 @@ mod tests {
         }
         assert_eq!(kind("PowerShell", &json!({ "command": "ls" })), None);
         let tool = kind("mcp__lab__echo", &json!({ "a": 1 })).unwrap();
-        assert!(covers(&tool, "mcp__lab__echo", &json!({})) && !covers(&tool, "mcp__lab__wipe", &json!({})));
+        assert!(
+            covers(&tool, "mcp__lab__echo", &json!({}))
+                && !covers(&tool, "mcp__lab__wipe", &json!({}))
+        );
     }
 }

@@ -128,6 +128,8 @@ name!(/// A service's own id of one message within a chat.
     MessageId);
 name!(/// An agent as configured: `claude`, `demo`.
     AgentName);
+name!(/// An account that agents work on: as configured, else an agent's own name.
+    AccountName);
 name!(/// A project as configured.
     ProjectName);
 name!(/// The agent's own id of one request it waits on; unique within its session.

@@ -80,15 +80,30 @@ pub const MENU: &[MenuEntry] = &[
     entry("end", "End a session; it can be resumed", "Terminer une session ; elle peut reprendre"),
     entry("resume", "Go on with an ended session", "Reprendre une session terminée"),
     entry(
+        "handover",
+        "Another agent goes on with a story: /handover PD-285 AGENT",
+        "Confier une story à un autre agent : /handover PD-285 AGENT",
+    ),
+    entry(
         "kill",
         "End a session at once, with all its processes",
         "Tuer une session et tous ses processus",
     ),
-    entry("cost", "What was spent: /cost NAME, or alone", "Ce qui a été dépensé : /cost NOM, ou seul"),
+    entry(
+        "cost",
+        "What was spent: /cost NAME, or alone",
+        "Ce qui a été dépensé : /cost NOM, ou seul",
+    ),
     entry(
         "budget",
         "What a session or story may cost: /budget NAME 5, or more",
         "Ce qu'une session peut coûter : /budget NOM 5, ou more",
+    ),
+    entry("grants", "What was allowed for longer", "Ce qui reste autorisé"),
+    entry(
+        "revoke",
+        "Take back what was allowed for longer: /revoke NUMBER",
+        "Retirer une autorisation : /revoke NUMÉRO",
     ),
     entry("help", "How to write to sessions", "Comment écrire aux sessions"),
 ];

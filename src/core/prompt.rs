@@ -10,6 +10,7 @@ use crate::{
     agent::PromptForm,
     bridge::Place,
     id::{HeardId, HumanId, MailId, MessageId, OrderId, PromptId, RunId, SessionId, SessionName},
+    outage::Cut,
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,7 +21,8 @@ pub struct Prompt {
     pub number: u64,
     pub text: String,
     pub form: PromptForm,
-    /// `None`: messages of others ([`Prompt::mails`]), or a workflow's words ([`Prompt::of_step`]).
+    /// `None`: messages of others ([`Prompt::mails`]), a workflow's words ([`Prompt::of_step`]), or
+    /// Vigie's own.
     pub by: Option<HumanId>,
     /// The message it came in; `None` when it came over the command line.
     pub message: Option<PromptMessage>,
@@ -30,6 +32,9 @@ pub struct Prompt {
     /// The step of a run whose words it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_step: Option<OfStep>,
+    /// Vigie's own words, with which a turn goes on that was cut off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goes_on: Option<Box<Cut>>,
     pub state: PromptState,
 }
 

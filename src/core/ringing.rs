@@ -302,11 +302,8 @@ impl Hours {
             let Some(quiet) = self.quiet.iter().find(|quiet| quiet.covers(local.time())) else {
                 break;
             };
-            let day = if local.time() < quiet.to {
-                local.date()
-            } else {
-                local.date() + Days::new(1)
-            };
+            let day =
+                if local.time() < quiet.to { local.date() } else { local.date() + Days::new(1) };
             let end = instant(self.zone, day.and_time(quiet.to));
             // Where clocks are set back it may be over and begin again.
             at = if end > at { end } else { at + TimeDelta::minutes(1) };
@@ -450,7 +447,10 @@ mod tests {
     #[test]
     fn times_that_follow_each_other_are_one_and_no_time_is_endless() {
         let joined = hours(&["12:00-14:00", "14:00-15:00"], DigestTime::Never);
-        assert_eq!(joined.quiet_until(at("2026-11-30T11:30:00Z")), Some(at("2026-11-30T14:00:00Z")));
+        assert_eq!(
+            joined.quiet_until(at("2026-11-30T11:30:00Z")),
+            Some(at("2026-11-30T14:00:00Z"))
+        );
         let always = hours(&["00:00-12:00", "12:00-00:00"], DigestTime::Never);
         assert!(always.quiet_until(at("2026-11-30T11:30:00Z")).is_some());
         let gap = hours(&["01:00-02:30"], DigestTime::Never);
@@ -472,7 +472,8 @@ mod tests {
 
     #[test]
     fn times_are_read_strictly() {
-        for bad in ["", "22:00", "22-7", "22:00-22:00", "24:00-07:00", "22:60-07:00", "2:00-07:00"] {
+        for bad in ["", "22:00", "22-7", "22:00-22:00", "24:00-07:00", "22:60-07:00", "2:00-07:00"]
+        {
             assert_eq!(Quiet::parse(bad), None, "{bad}");
         }
         assert!(Quiet::parse("22:00 - 07:00").is_some());

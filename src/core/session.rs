@@ -10,6 +10,7 @@ use crate::{
     id::{AgentName, HumanId, ProjectName, RunId, SessionId, SessionName, TurnId},
     ledger::Tokens,
     mail::Mail,
+    outage::Cut,
     prompt::OfStep,
 };
 
@@ -74,6 +75,19 @@ pub struct Session {
     /// next turn is that step's as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Box<TurnOfStep>>,
+    /// Its last turn was cut off by what is wrong with its account, and goes on once that is over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Box<Cut>>,
+    /// Another agent goes on with its story as soon as its program is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handing_over: Option<Box<HandingOver>>,
+}
+
+/// Who goes on with a story, and who wanted that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandingOver {
+    pub to: AgentName,
+    pub by: HumanId,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -332,6 +346,9 @@ pub struct Turn {
     /// The step of a run it is for, and what the session had spent before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_step: Option<Box<TurnOfStep>>,
+    /// What it was asked, shortened and masked; `None`: nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
 }
 
 /// Where the words came from that began a turn.

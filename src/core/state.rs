@@ -16,12 +16,14 @@ use crate::{
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
     delivery::{Delivery, DeliveryState, Outgoing, Spot, Target, Undelivered},
     gate::{Gate, GateState},
+    grant::Grant,
     id::{
-        BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId, ThreadId,
-        TicketId, TokenId,
+        AccountName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
+        SessionId, ThreadId, TicketId, TokenId,
     },
     ledger::{Recent, UsageKey, Used},
     mail::{Lately, Mail, Recipient},
+    outage::{OutageRow, Trouble},
     prompt::Prompt,
     ringing::{DigestRow, Happened, MuteRow, Muted},
     run::KnownRun,
@@ -69,6 +71,10 @@ pub struct State {
     pub mails: BTreeMap<u64, Mail>,
     pub tickets: BTreeMap<TicketId, Ticket>,
     pub tokens: BTreeMap<TokenId, TokenRow>,
+    /// Those that something is wrong with.
+    pub troubles: BTreeMap<AccountName, Trouble>,
+    /// What is allowed for longer, and the newest of what was: numbers go on from the last.
+    pub grants: BTreeMap<u64, Grant>,
     pub runs: Runs,
     /// Whether the Lord is kept alive. It ends with us: a start begins anew.
     pub lord_watch: LordWatch,
@@ -151,6 +157,8 @@ impl State {
             mails: BTreeMap::new(),
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
+            troubles: BTreeMap::new(),
+            grants: BTreeMap::new(),
             runs: Runs::default(),
             lord_watch: LordWatch::On { tries: Vec::new() },
             mail_lately: Lately::default(),
@@ -269,6 +277,12 @@ impl State {
             Row::Run(run) => self.runs.put_row(run),
             Row::RunLog(line) => self.runs.put_line(line),
             Row::Slot(slot) => self.runs.put_slot(slot),
+            Row::Outage(OutageRow { account, trouble: Some(trouble) }) => {
+                self.troubles.insert(account.clone(), trouble.clone());
+            }
+            Row::Outage(OutageRow { account, trouble: None }) => {
+                self.troubles.remove(account);
+            }
             Row::Happened(happened) => {
                 self.happened.push_back(happened.clone());
                 if self.happened.len() > HAPPENED {
@@ -289,7 +303,15 @@ impl State {
                 self.accounts.insert(account.scope.clone(), account.clone());
             }
             Row::Ledger(entry) => self.ledger.put(entry.clone()),
+            Row::Grant(grant) => self.put_grant(grant),
         }
+    }
+
+    /// Those that are over are forgotten but for the newest, whose number is the last.
+    fn put_grant(&mut self, grant: &Grant) {
+        self.grants.insert(grant.number, grant.clone());
+        let newest = self.grants.last_key_value().map(|(number, _)| *number);
+        self.grants.retain(|number, grant| grant.over.is_none() || Some(*number) == newest);
     }
 
     /// Ids sort by age, so the first are the oldest.

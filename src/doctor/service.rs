@@ -57,9 +57,14 @@ impl Running {
         findings.extend(self.nobody(words));
         let shut = self.chats().filter_map(|chat| Some((chat, chat.shut.as_ref()?)));
         findings.extend(shut.map(|(chat, why)| {
+            let first = if chat.held {
+                "It says itself what to do; what should arrive there waits"
+            } else {
+                words.let_in_again
+            };
             let todo = format!(
-                "{}; if that chat is done with: vigie unpair {} {}",
-                words.let_in_again, self.name, chat.chat
+                "{first}; if that chat is done with: vigie unpair {} {}",
+                self.name, chat.chat
             );
             Finding::warn(self.name, format!("chat {} takes nothing: {why}", chat.chat), todo)
         }));

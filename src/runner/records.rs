@@ -35,7 +35,8 @@ pub(super) fn note(
 
 /// What stands in the records of all processes of an attempt.
 pub(super) fn read(data: &Path, run: RunId, step: &StepPath, attempt: u32) -> Vec<Used> {
-    let folders = (0..=MOST_ANSWERS).map(|answers| place::folder(data, run, step, attempt, answers));
+    let folders =
+        (0..=MOST_ANSWERS).map(|answers| place::folder(data, run, step, attempt, answers));
     let read = |folder: std::path::PathBuf| {
         let text = fs::read(folder.join(RECORDS)).ok()?;
         let Records { env, conversation, since } = serde_json::from_slice(&text).ok()?;

@@ -11,8 +11,8 @@ use vigie_core::{
     account::Account,
     id::{ProjectName, TurnId},
     ledger::{
-        By, DelegationRow, LedgerRow, Owner, Spread, Tokens, UsageKey, UsageQuestion, UsageRow, Used,
-        WorkKind, Zone,
+        By, DelegationRow, LedgerRow, Owner, Spread, Tokens, UsageKey, UsageQuestion, UsageRow,
+        Used, WorkKind, Zone,
     },
 };
 
@@ -152,10 +152,7 @@ pub(super) fn usage(
         By::Story => ("story", "story"),
         By::Project => ("coalesce(project, '')", "coalesce(project, '')"),
         By::Run => ("coalesce(run, '')", "coalesce(run_name, '')"),
-        By::Step => (
-            "coalesce(run || '/' || step, '')",
-            "coalesce(run_name || ' ' || step, '')",
-        ),
+        By::Step => ("coalesce(run || '/' || step, '')", "coalesce(run_name || ' ' || step, '')"),
         By::Model => ("model", "model"),
         By::Delegation => ("kind", "kind"),
         By::Tree => (

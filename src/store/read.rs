@@ -100,6 +100,7 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
         Row::Ticket,
     )?;
     rows(db, &mut found, "token", "SELECT id, body FROM token", Row::Token)?;
+    rows(db, &mut found, "outage", "SELECT account, body FROM outage", Row::Outage)?;
     rows(
         db,
         &mut found,
@@ -109,6 +110,15 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     )?;
     rows(db, &mut found, "digest", "SELECT human, body FROM digest", Row::Digest)?;
     rows(db, &mut found, "mute", "SELECT human, body FROM mute", Row::Mute)?;
+    rows(
+        db,
+        &mut found,
+        "permit",
+        "SELECT number, body FROM permit WHERE json_extract(body, '$.over') IS NULL
+         UNION SELECT number, body FROM permit WHERE number = (SELECT max(number) FROM permit)
+         ORDER BY number",
+        Row::Grant,
+    )?;
     rows(db, &mut found, "slot", "SELECT workflow, body FROM slot", Row::Slot)?;
     rows(db, &mut found, "account", "SELECT key, body FROM account", Row::Account)?;
     runs::load(db, &mut found)?;

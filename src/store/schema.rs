@@ -13,6 +13,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/007.sql"),
     include_str!("schema/009.sql"),
     include_str!("schema/006.sql"),
+    include_str!("schema/010.sql"),
+    include_str!("schema/008.sql"),
     include_str!("schema/011.sql"),
 ];
 

@@ -33,6 +33,7 @@ fn prompt(number: u64, text: &str) -> Prompt {
         message: None,
         state: PromptState::Queued,
         of_step: None,
+        goes_on: None,
     }
 }
 

@@ -98,6 +98,8 @@ impl From<Refusal> for Fault {
             Refusal::TooOften { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_often"),
             Refusal::NotRun(_) => (StatusCode::CONFLICT, "not_run"),
             Refusal::OtherKey { .. } => (StatusCode::CONFLICT, "other_key"),
+            Refusal::AccountWorks { .. } => (StatusCode::CONFLICT, "account_works"),
+            Refusal::NotHandedOver(_) => (StatusCode::CONFLICT, "not_handed_over"),
             Refusal::NoService => (StatusCode::CONFLICT, "no_service"),
             Refusal::NotQueued => (StatusCode::CONFLICT, "not_queued"),
             Refusal::NotTheirs { .. } => (StatusCode::FORBIDDEN, "not_theirs"),

@@ -29,7 +29,8 @@ use super::{
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The states that sessions are counted by; each stands there even when there are none.
-const STATES: [&str; 7] = ["starting", "idle", "working", "waiting", "needs_desk", "ended", "lost"];
+const STATES: [&str; 8] =
+    ["starting", "idle", "working", "waiting", "needs_desk", "limited", "ended", "lost"];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct OfState {
@@ -113,6 +114,7 @@ fn state_of(view: &SessionView) -> &'static str {
         Life::Lost { .. } => "lost",
         Life::NeedsDesk { .. } => "needs_desk",
         _ if !view.open_gates.is_empty() => "waiting",
+        _ if view.limited.is_some() => "limited",
         Life::Starting { .. } => "starting",
         Life::Idle { .. } => "idle",
         Life::Working { .. } => "working",

@@ -23,8 +23,8 @@ mod socket;
 mod token;
 
 pub use outside::{
-    Boxed, Examine, Ledger, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside, PhoneMount,
-    ProgramsMount, ReadOutput, ReadSecret, Stream, VerificationStep,
+    Boxed, Examine, Ledger, MatrixDesk, MatrixRefusal, MatrixRefusalKind, OutputPart, Outside,
+    PhoneMount, ProgramsMount, ReadOutput, ReadSecret, Stream, VerificationStep,
 };
 pub use people::Caller;
 pub use serve::{Parts, StartError, Started, start};

@@ -18,6 +18,7 @@ use vigie_core::{
     caller::{Isolated, Principal, TokenRow, TokenScope},
     command::{BridgeView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState, Waits},
+    grant::{Grant, Scope},
     mail::{Mail, MailState},
     run::RunView,
     session::{Ended, Life, Role},
@@ -68,7 +69,8 @@ pub struct SessionShape {
     pub agent: String,
     pub folder: String,
     pub branch: Option<String>,
-    /// `starting`, `idle`, `working`, `waiting`, `needs_desk`, `ended` or `lost`.
+    /// `starting`, `idle`, `working`, `waiting`, `needs_desk`, `limited`, `ended` or
+    /// `lost`.
     pub state: String,
     /// Why it needs the desk, or how it ended.
     pub detail: Option<String>,
@@ -155,6 +157,9 @@ impl ParentShape {
 
 fn state(view: &SessionView) -> (&'static str, Option<String>) {
     let waits = !view.open_gates.is_empty();
+    if let Some(limited) = view.limited.as_ref().filter(|_| !waits) {
+        return ("limited", Some(limited.words.clone()));
+    }
     match &view.session.life {
         Life::Ended { how: Ended::By { human }, .. } => ("ended", Some(format!("by {human}"))),
         Life::Ended { how: Ended::ByAgent { name }, .. } => ("ended", Some(format!("by {name}"))),
@@ -398,6 +403,20 @@ pub struct EndSession {
     pub tree: bool,
 }
 
+/// To another agent, by its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandOver {
+    pub agent: String,
+}
+
+/// Without a name: all accounts that are stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RetryAccount {
+    pub account: Option<String>,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendText {
@@ -614,6 +633,40 @@ impl TokenShape {
     }
 }
 
+/// What was allowed for longer than one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GrantShape {
+    pub number: u64,
+    /// "cargo test … in /home/ines/quay".
+    pub allows: String,
+    /// The session or the project it is for.
+    pub holds_for: String,
+    /// `None`: until that session ends.
+    pub until: Option<Timestamp>,
+    /// Who gave it, by id, and where.
+    pub by: String,
+    pub via: String,
+    pub at: Timestamp,
+}
+
+impl GrantShape {
+    pub fn new(grant: &Grant) -> Self {
+        let (holds_for, until) = match &grant.scope {
+            Scope::Session { name, .. } => (name.to_string(), None),
+            Scope::Project { project, until } => (project.to_string(), Some(*until)),
+        };
+        Self {
+            number: grant.number,
+            allows: grant.kind.to_string(),
+            holds_for,
+            until,
+            by: grant.by.to_string(),
+            via: grant.via.clone(),
+            at: grant.at,
+        }
+    }
+}
+
 /// A message from session to session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MailShape {
@@ -692,6 +745,9 @@ pub struct ChatShape {
     pub by: String,
     /// Why the service lets nothing in; `null`: it does.
     pub shut: Option<String>,
+    /// It is shut since somebody reads along; what is said waits until they are out.
+    #[serde(default)]
+    pub held: bool,
 }
 
 impl PeopleShape {
@@ -721,6 +777,7 @@ impl ChatShape {
             chat: row.chat.to_string(),
             room: row.room,
             by: row.by.to_string(),
+            held: shut.is_some() && row.is_held(),
             shut,
         }
     }

@@ -19,6 +19,11 @@ struct Lab {
 
 impl Lab {
     async fn open() -> Option<Self> {
+        Self::with("ANTHROPIC_API_KEY = \"test-key\"").await
+    }
+
+    /// Logged in so.
+    async fn with(login: &str) -> Option<Self> {
         let program = claude::program()?;
         let model = Model::start().await.unwrap();
         let home = tempfile::tempdir().unwrap();
@@ -26,7 +31,7 @@ impl Lab {
         fs::create_dir(path("claude")).unwrap();
         let settings = format!(
             "[[agent]]\nname = \"claude\"\nkind = \"claude\"\nprogram = \"{}\"\nenv = {{ HOME = {:?}, \
-             CLAUDE_CONFIG_DIR = {:?}, ANTHROPIC_BASE_URL = {:?}, ANTHROPIC_API_KEY = \"test-key\", \
+             CLAUDE_CONFIG_DIR = {:?}, ANTHROPIC_BASE_URL = {:?}, {login}, \
              CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n",
             program.display(),
             path(""),
@@ -148,4 +153,19 @@ async fn claude_code_that_may_only_read_writes_nothing() {
     let ended = done(lab.yard.run(work).await);
     assert_eq!((ended.output.text.as_str(), ended.changed), ("tried", Some(vec![])));
     assert!(!target.exists());
+}
+
+#[tokio::test]
+async fn a_limit_is_waited_for_within_the_timeout_and_said() {
+    let login = "CLAUDE_CODE_OAUTH_TOKEN = \"test-token\"";
+    let Some(lab) = Lab::with(login).await else { return };
+    let ended = done(lab.yard.run(prompt("hello => limited 2 say good morning")).await);
+    assert_eq!(ended.output.text, "good morning");
+    assert_eq!(lab.model.heard_times("hello => limited"), 1);
+    assert_eq!(lab.model.heard_times("Go on where you were cut off."), 1);
+    let Some(lab) = Lab::with(login).await else { return };
+    let mut short = prompt("hello => limited 7200 say good morning");
+    short.timeout = Some(std::time::Duration::from_secs(60));
+    let why = failed(lab.yard.run(short).await);
+    assert!(why.starts_with("it is at its usage limit until ") && why.contains("timeout"), "{why}");
 }

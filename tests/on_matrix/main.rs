@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod both;
+mod identity;
 mod newcomers;
 mod readers;
 #[path = "../support"]

@@ -90,11 +90,35 @@ async fn a_code_connects_the_room_as_a_group_that_is_told_once_of_whoever_comes_
     let eve = stranger(life.server).await;
     joins(&life, &eve).await;
     let told = life.hears(&format!("{} is i", eve.user())).await;
-    assert!(told.says("they read what is said there"), "{told}");
+    assert!(told.says("they read what is said here"), "{told}");
     life.home.kill();
     life.home.up().await;
     life.desk_says("PD-285", "stream 4").await;
     life.hears("4 lines printed").await;
     assert_eq!(life.count(&format!("{} is i", eve.user())), 1, "{}", life.phone.view());
+    life.all_well();
+}
+
+#[tokio::test]
+async fn somebody_invited_into_the_room_of_one_session_holds_the_whole_chat() {
+    let Some(tools) = tools() else { return };
+    let life = Life::begin(&tools, "space").await;
+    life.start("PD-285").await;
+    let room = life.room_of("PD-285").await;
+    life.phone.wait_member(&room.id, life.phone.user(), Membership::Joined).await;
+    let eve = stranger(life.server).await;
+    life.phone.invite(&room.id, eve.user()).await;
+    let invited = format!("{} is invited into the room of one session", eve.user());
+    let why = life.hears(&invited).await;
+    assert!(why.mentions.contains(life.phone.user()), "{why}");
+    life.desk_says("PD-285", "leave a note").await;
+    life.home.session_is("PD-285", "waiting").await;
+    eve.wait_invitation(life.phone.user()).await;
+    assert_eq!(life.count("asks to run"), 0, "{}", life.phone.view());
+    eve.leave(&room.id).await;
+    life.hears("What waited follows").await;
+    life.phone.wait_message(&room.id, "asks to run").await;
+    let view = eve.view();
+    assert_eq!(reads(&view, &room.id, "asks to run"), 0, "{view}");
     life.all_well();
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask test | bench`: what is more than one cargo command.
+//! `cargo xtask test | bench | day`: what is more than one cargo command.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "it talks to whoever runs it")]
 
 mod bench;
@@ -14,6 +14,7 @@ use std::{
 
 const HELP: &str = "\
 cargo xtask test [ARGS]    set up what the tests need and run all of them; ARGS go to `cargo test`
+cargo xtask day            play two days of ten sessions, and print what a decision costs in rings and messages
 cargo xtask bench [ARGS]   build for release and measure; ARGS go to the benchmark
 ";
 
@@ -22,6 +23,10 @@ fn main() -> ExitCode {
     let done = match args.split_first() {
         Some((command, rest)) if command == "test" => test::run(rest),
         Some((command, rest)) if command == "bench" => bench::run(rest),
+        Some((command, [])) if command == "day" => run(cargo()
+            .args(["test", "--quiet", "-p", "vigie-core", "--lib", "--"])
+            .args(["--nocapture", "--exact"])
+            .arg("decide::tests::day::a_day_rings_for_what_needs_somebody_and_loses_nothing")),
         Some((command, _)) if matches!(command.as_str(), "help" | "--help" | "-h") => {
             print!("{HELP}");
             Ok(())

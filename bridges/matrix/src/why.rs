@@ -1,16 +1,29 @@
 //! Why a call came to nothing, in a few words for a person: what libraries say names addresses and
 //! numbers of the system, which help nobody. The log has them.
 
-use matrix_sdk::{Error, HttpError, reqwest, ruma::api::error::FromHttpResponseError};
+use matrix_sdk::{
+    Error, HttpError, reqwest,
+    ruma::api::error::{ErrorKind, FromHttpResponseError},
+};
 use std::io;
 
 use crate::account::line;
+
+const LOGIN_GONE: &str =
+    "it does not know this login any more; log in anew: vigie down, then vigie init matrix --again";
+
+/// Whether the login is over, and only another one helps.
+pub(crate) fn is_login_gone(error: &Error) -> bool {
+    let kind = error.client_api_error_kind();
+    matches!(kind, Some(ErrorKind::UnknownToken { .. } | ErrorKind::MissingToken))
+}
 
 /// Why the homeserver gave no answer, or which one; said of the homeserver, as in "it refuses the
 /// connection".
 pub(crate) fn of_http(error: &HttpError) -> String {
     if let Some(answer) = error.as_client_api_error() {
         return match answer.error_kind() {
+            Some(ErrorKind::UnknownToken { .. } | ErrorKind::MissingToken) => LOGIN_GONE.into(),
             Some(_) => format!("it says \"{}\"", own_words(&answer.to_string())),
             None => format!("it answers with {}", answer.status_code),
         };
@@ -23,7 +36,7 @@ pub(crate) fn of_http(error: &HttpError) -> String {
             _ => "its answer makes no sense".into(),
         },
         HttpError::IntoHttp(_) => "it does not know what it is asked".into(),
-        HttpError::RefreshToken(_) => "the login is over".into(),
+        HttpError::RefreshToken(_) => LOGIN_GONE.into(),
     }
 }
 

@@ -200,11 +200,12 @@ const WORDS = {
   starting: "starting", idle: "idle", working: "working", waiting: "waits for you", needs_desk: "needs you at the desk",
   limited: "at its limit", ended: "ended", lost: "lost",
 };
-const JOINS = { waiting: ": ", limited: " " };
+const JOINS = { waiting: ": ", limited: ": " };
 
 /** A session's state: shape, word, and a few words more. `...more` stands at the end. */
 export const stateOf = (thread, ...more) => {
   const look = thread.state === "needs_desk" ? "desk" : thread.state;
-  const detail = thread.detail ? (JOINS[thread.state] ?? ", ") : null;
+  const joins = thread.detail?.startsWith("until ") ? " " : JOINS[thread.state];
+  const detail = thread.detail ? (joins ?? ", ") : null;
   return el("span", { class: `state ${look}` }, shape(`s-${look}`), el("span", {}, WORDS[thread.state], detail, detail ? said(thread.detail) : null, ...more));
 };

@@ -17,7 +17,7 @@ use std::{
 use tokio::time::{sleep, timeout};
 use vigie_core::{
     agent::{AgentEvent, OrderKind},
-    ledger::MOST_AT_ONCE,
+    ledger::{MOST_AT_ONCE, Used},
 };
 
 use super::{
@@ -158,7 +158,8 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
         // Before what a hook told is: an answer is written down before its turn is said to be over.
         if heard || last_read.elapsed() >= READ_EVERY {
             last_read = Instant::now();
-            report_usage(&io, &mut records, &machine).await;
+            follow(&mut records, &machine);
+            report_usage(&io, &records.read()).await;
         }
         carry_out(&io, &mut machine).await;
     }
@@ -171,15 +172,20 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
         machine.order(Instant::now(), order);
     }
     machine.gone();
-    report_usage(&io, &mut records, &machine).await;
+    follow(&mut records, &machine);
+    report_usage(&io, &records.read_on()).await;
     carry_out(&io, &mut machine).await;
 }
 
+fn follow(records: &mut Records, machine: &Machine) {
+    if let Some((conversation, transcript)) = machine.transcript() {
+        records.follow(conversation, transcript);
+    }
+}
+
 /// Tells what its records have that was not told.
-async fn report_usage(io: &AgentIo, records: &mut Records, machine: &Machine) {
-    let Some((conversation, transcript)) = machine.transcript() else { return };
-    records.follow(conversation, transcript);
-    for entries in records.read_on().chunks(MOST_AT_ONCE) {
+async fn report_usage(io: &AgentIo, used: &[Used]) {
+    for entries in used.chunks(MOST_AT_ONCE) {
         io.reports.report(AgentEvent::Usage { entries: entries.to_vec() }).await;
     }
 }

@@ -18,7 +18,7 @@ use self::{ends::Stop, mail::Mailbag};
 use super::{
     input_box::{self, InputBox},
     registry::Status,
-    text::{MAIL, PHONE, command_text, typed_text},
+    text::{MAIL, PHONE, VIGIE, command_text, typed_text},
     typist::{Act, Gate, Prompt, Sight, Typist},
     usage::Cost,
 };
@@ -134,6 +134,7 @@ impl Machine {
                 let typed = match form {
                     PromptForm::Text => Ok(typed_text(PHONE, &text)),
                     PromptForm::Others => Ok(typed_text(MAIL, &text)),
+                    PromptForm::Own => Ok(typed_text(VIGIE, &text)),
                     PromptForm::Command => command_text(&text),
                 };
                 let refused = match typed {

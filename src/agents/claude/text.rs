@@ -8,6 +8,9 @@ pub(in crate::agents) const PHONE: &str = "[phone] ";
 /// The same before words of other sessions and programs, which are no person's.
 pub(in crate::agents) const MAIL: &str = "[mail] ";
 
+/// Before Vigie's own words.
+pub(super) const VIGIE: &str = "[vigie] ";
+
 /// Words as they are typed: cleaned, and marked with whose they are; blank when nothing is left.
 pub(super) fn typed_text(mark: &str, text: &str) -> String {
     let clean = cleaned(text);
@@ -39,7 +42,7 @@ mod tests {
 
     #[test]
     fn whatever_somebody_writes_begins_with_whose_it_is() {
-        for mark in [PHONE, MAIL] {
+        for mark in [PHONE, MAIL, VIGIE] {
             for text in ["!ls", "/clear", "  /clear", "#x", "@x", "-x", "\u{200b}!ls", "\n!ls"] {
                 assert!(typed_text(mark, text).starts_with(mark), "{text:?}");
             }

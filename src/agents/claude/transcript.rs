@@ -14,7 +14,7 @@ use vigie_core::{Timestamp, text::mask};
 
 use super::{
     adapter::config_folder,
-    text::{MAIL, PHONE},
+    text::{MAIL, PHONE, VIGIE},
 };
 use crate::agents::{
     hooks::{BATCH_EVENT, ToolCall, shortened, unwrapped},
@@ -241,6 +241,9 @@ fn prompt(content: &Value, origin: Option<&Value>) -> Option<What> {
     let pasted = words.starts_with("<pasted_content ").then(|| unwrapped(words));
     let words = pasted.as_deref().unwrap_or(words);
     let after = |mark: &str| words.strip_prefix(mark.trim_end()).map(str::trim_start);
+    if let Some(own) = after(VIGIE) {
+        return Some(note(&format!("Vigie: {own}")));
+    }
     Some(after(MAIL).map_or_else(|| person(after(PHONE).unwrap_or(words)), mail))
 }
 

@@ -2,13 +2,39 @@
 
 use super::{Desk, Failure, Out, in_fours, plain};
 use crate::{
+    bridges::matrix::folder,
     cli::out::{Cell, Ink, table},
-    web::shapes::{MatrixDeviceShape, MatrixPersonShape, MatrixRoomShape, MatrixShape},
+    web::{
+        client::ClientError,
+        shapes::{MatrixDeviceShape, MatrixPersonShape, MatrixRoomShape, MatrixShape},
+    },
 };
 
 pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
-    let account: MatrixShape = desk.client.get("/matrix").await?;
-    desk.out.show(&account, words)
+    match desk.client.get::<MatrixShape>("/matrix").await {
+        Ok(account) => desk.out.show(&account, words),
+        Err(ClientError::NotRunning) => Err(asleep(desk)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Without a daemon only the login itself is known.
+fn asleep(desk: &Desk) -> Failure {
+    let failure = Failure::from(ClientError::NotRunning);
+    match folder(&desk.around.data).session() {
+        Ok(session) => {
+            let words = format!(
+                "Vigie does not run; its account here is {}, device {}, at {}",
+                plain::line(session.user.as_str()),
+                plain::line(session.device.as_str()),
+                plain::line(&session.homeserver)
+            );
+            let hint = "Start it: vigie up. What the homeserver says of the account: vigie doctor. If that says that the login is gone: vigie init matrix --again";
+            Failure { words, ..failure }.hint(hint)
+        }
+        // No account, or one that does not read; it says itself what to do.
+        Err(error) => Failure { words: error.to_string(), hint: None, ..failure },
+    }
 }
 
 fn words(out: &Out, account: &MatrixShape) -> String {

@@ -34,10 +34,14 @@ impl Work<'_> {
         let tree = owner.root.clone().or_else(|| Some(owner.session?.to_string()));
         let story = Scope::Story { story: owner.story.clone() };
         let day = Scope::Day { day: self.today() };
-        session.into_iter().chain([story, day]).chain(tree.map(|root| Scope::Tree { root })).collect()
+        session
+            .into_iter()
+            .chain([story, day])
+            .chain(tree.map(|root| Scope::Tree { root }))
+            .collect()
     }
 
-    fn scopes_of_session(&self, session: &Session) -> [Scope; 4] {
+    pub(super) fn scopes_of_session(&self, session: &Session) -> [Scope; 4] {
         let root = session.spawn.as_ref().map(|spawn| spawn.root.address());
         [
             Scope::Session { session: session.id },
@@ -64,6 +68,19 @@ impl Work<'_> {
         self.put(Row::Account(Account { micro_usd, unpriced, changed: self.now, ..account }));
     }
 
+    /// What its agent told is counted anew; no more is taken back than was put to its accounts.
+    pub(super) fn uncharge(&mut self, id: SessionId, told: u64) {
+        let own = self.account(&Scope::Session { session: id }).micro_usd;
+        let back = told.min(own);
+        let session = self.state.sessions.get(&id).filter(|_| back > 0);
+        let scopes = session.map(|session| self.scopes_of_session(session));
+        for scope in scopes.into_iter().flatten() {
+            let account = self.account(&scope);
+            let micro_usd = account.micro_usd.saturating_sub(back);
+            self.put(Row::Account(Account { micro_usd, changed: self.now, ..account }));
+        }
+    }
+
     /// All that may be spent there; `None`: as much as it takes.
     fn limit_of(&self, account: &Account) -> Option<u64> {
         let once = match &account.limit {
@@ -83,7 +100,8 @@ impl Work<'_> {
     fn set_aside(&self, scope: &Scope) -> u64 {
         let runs = |session: &&Session| session.is_in_a_turn();
         let there = |session: &&Session| self.scopes_of_session(session).contains(scope);
-        let left = |session: &Session| self.turn_costs(session).saturating_sub(session.spent.of_turn());
+        let left =
+            |session: &Session| self.turn_costs(session).saturating_sub(session.spent.of_turn());
         self.state.live().filter(runs).filter(there).map(left).fold(0, u64::saturating_add)
     }
 
@@ -164,9 +182,8 @@ impl Work<'_> {
     /// The limit is reached: its turn is stopped, and that is said once an account.
     fn stop_in(&mut self, id: SessionId, account: Account, limit: u64) {
         let Some(session) = self.state.sessions.get(&id) else { return };
-        let stops = session.turn.is_some()
-            && session.interrupting.is_none()
-            && session.ending.is_none();
+        let stops =
+            session.turn.is_some() && session.interrupting.is_none() && session.ending.is_none();
         if account.told < ToldOf::Asked {
             let words = format!(
                 "{} of {} for {} is spent. {} and its context is kept. Does it go on with as much again?",
@@ -241,21 +258,14 @@ impl Work<'_> {
         }
     }
 
-    fn set_budget(
-        &mut self,
-        name: &str,
-        wanted: Wanted,
-        by: &HumanId,
-    ) -> Result<String, Refusal> {
+    fn set_budget(&mut self, name: &str, wanted: Wanted, by: &HumanId) -> Result<String, Refusal> {
         self.may_spend(by)?;
         let scope = self.scope_named(name)?;
         let label = self.label(&scope);
         let account = self.account(&scope);
         let whose = by.clone();
         let (limit, renewed) = match wanted {
-            Wanted::Usd { micro_usd } => {
-                (Some(OwnLimit::Usd { micro_usd, by: whose }), 0)
-            }
+            Wanted::Usd { micro_usd } => (Some(OwnLimit::Usd { micro_usd, by: whose }), 0),
             Wanted::NoLimit => (Some(OwnLimit::None { by: whose }), 0),
             Wanted::Usual => (None, 0),
             Wanted::More => (account.limit.clone(), account.renewed.saturating_add(1)),
@@ -304,7 +314,12 @@ impl Work<'_> {
     /// What was spent of what may be, by that session or story; else by the day and whatever runs.
     pub(super) fn cost_words(&self, name: Option<&str>) -> Result<String, Refusal> {
         let scopes = match name {
-            Some(name) => vec![self.scope_named(name)?],
+            Some(name) => {
+                let session = self.state.session_named(name.trim().trim_matches(['[', ']']));
+                let session = session.map(|session| Scope::Session { session: session.id });
+                let named = self.scope_named(name)?;
+                session.into_iter().filter(|own| *own != named).chain([named.clone()]).collect()
+            }
             None => self.scopes_at_work(),
         };
         let lines = scopes.iter().map(|scope| self.cost_line(scope));
@@ -317,13 +332,7 @@ impl Work<'_> {
             Scope::Session { session } => self.state.sessions.get(session),
             Scope::Story { .. } | Scope::Tree { .. } | Scope::Day { .. } => None,
         };
-        // What an agent without records told stands with its session alone.
-        let told = session.map_or(0, |session| session.spent.micro_usd);
-        let mut line = format!(
-            "{}: {}",
-            self.label(scope),
-            show::money(account.micro_usd.max(told))
-        );
+        let mut line = format!("{}: {}", self.label(scope), show::money(account.micro_usd));
         if let Some(limit) = self.limit_of(&account) {
             line.push_str(&format!(" of {}", show::money(limit)));
         }

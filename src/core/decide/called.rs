@@ -69,10 +69,8 @@ impl Work<'_> {
         }
         let desk = gate.session().filter(|session| self.state.is_at_desk(*session));
         let desk_until = desk.map(|_| self.now + self.state.rules.ringing.desk_delay);
-        let mut rung = Rung {
-            desk_until: desk_until.filter(|until| *until > self.now),
-            ..Rung::default()
-        };
+        let mut rung =
+            Rung { desk_until: desk_until.filter(|until| *until > self.now), ..Rung::default() };
         for human in self.may_in_order(gate) {
             if self.is_hushed(&human, &cause) {
                 rung.held.insert(human);
@@ -175,10 +173,9 @@ impl Work<'_> {
         let mut rings: BTreeMap<Spot, Vec<GateId>> = BTreeMap::new();
         for mut gate in due {
             let cause = self.state.cause_of(&gate);
-            let (asleep, awake): (BTreeSet<_>, BTreeSet<_>) =
-                std::mem::take(&mut gate.rung.called)
-                    .into_iter()
-                    .partition(|human| self.is_hushed(human, &cause));
+            let (asleep, awake): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut gate.rung.called)
+                .into_iter()
+                .partition(|human| self.is_hushed(human, &cause));
             gate.rung.held.extend(asleep);
             gate.rung.called = awake;
             let next = self.next_person(&gate, &cause);
@@ -199,9 +196,8 @@ impl Work<'_> {
     fn next_step(&self, gate: &mut Gate, next: Option<HumanId>) -> BTreeSet<Spot> {
         let called: Vec<_> = gate.rung.called.iter().cloned().collect();
         let asleep = self.awake(&self.state.cause_of(gate)).asleep;
-        let there = |people: Vec<HumanId>| {
-            self.where_they_are(&Whom { people, asleep: asleep.clone() })
-        };
+        let there =
+            |people: Vec<HumanId>| self.where_they_are(&Whom { people, asleep: asleep.clone() });
         let same = || there(called.clone());
         let elsewhere = || -> BTreeSet<Spot> {
             let all = called.iter().flat_map(|human| self.state.waking_chats_of(human));

@@ -13,13 +13,15 @@ use crate::{
     agent::{OrderKind, PromptForm},
     bridge::{Action, Button, Level, Mark, Weight},
     command::{Refusal, Start},
-    id::SessionId,
+    id::{BridgeName, SessionId},
     nearest::nearest,
     ringing::Muted,
     state::{FocusRow, HeardOutcome, Role, Row},
     text::{Rich, Style},
 };
 
+/// What a viewer hears who asks for more than to see.
+pub(super) const NEEDS_TALKER: &str = "You may look, not command.";
 /// How a budget is written.
 const BUDGETS: &str = "Write /budget NAME and dollars, such as /budget PD-285 5; or more for as much again, none for no limit, usual for what the configuration says.";
 
@@ -41,7 +43,7 @@ impl Work<'_> {
             return HeardOutcome::Handled;
         }
         let result = match name {
-            Name::Help => Ok(help()),
+            Name::Help => Ok(help(&message.place.bridge)),
             Name::Sessions | Name::Status => Ok(Rich::plain(self.board())),
             Name::Waiting => Ok(Rich::plain(self.waiting_list())),
             Name::New => self.slash_new(message, arguments).map(Rich::plain),
@@ -60,12 +62,21 @@ impl Work<'_> {
                 self.cost_words(name.or(own.as_deref())).map(Rich::plain)
             }
             Name::Budget => self.slash_budget(message, scope, arguments).map(Rich::plain),
+            Name::Grants => self.slash_grants(&message.human).map(Rich::plain),
+            Name::Revoke => self.slash_revoke(&message.human, arguments).map(Rich::plain),
             Name::Focus if arguments.eq_ignore_ascii_case("off") => {
                 let (place, human) = (message.place.clone(), message.human.clone());
                 self.put(Row::Focus(FocusRow { place, human, session: None }));
                 Ok(Rich::plain("No focus any more."))
             }
             Name::File => return self.slash_file(message, scope, arguments),
+            Name::HandOver => self.slash_hand_over(message, arguments).map(Rich::plain),
+            Name::Retry if arguments.is_empty() && !self.state.troubles.is_empty() => {
+                self.retry_account(None, &message.human).map(Rich::plain)
+            }
+            Name::Retry if self.is_troubled(arguments) => {
+                self.retry_account(Some(arguments), &message.human).map(Rich::plain)
+            }
             Name::Run | Name::Runs | Name::Cancel | Name::Retry => {
                 self.slash_about_runs(message, name, arguments);
                 return HeardOutcome::Handled;
@@ -97,6 +108,8 @@ impl Work<'_> {
             | Name::Status
             | Name::Waiting
             | Name::New
+            | Name::Grants
+            | Name::Revoke
             | Name::Stop
             | Name::End
             | Name::Kill
@@ -105,6 +118,7 @@ impl Work<'_> {
             | Name::Screen
             | Name::Diff
             | Name::Transcript
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
@@ -177,7 +191,7 @@ impl Work<'_> {
     fn slash_on(&mut self, message: &Message, id: SessionId, name: Name) -> Result<(), Refusal> {
         let session = self.session_name(id);
         if self.state.rules.people.get(&message.human).is_none_or(|p| p.role < Role::Talker) {
-            return Err(Refusal::AlreadyDecided("You may look, not command.".into()));
+            return Err(Refusal::AlreadyDecided(NEEDS_TALKER.into()));
         }
         let live = self.is_live(id);
         let need_live =
@@ -206,12 +220,15 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
             | Name::Retry
             | Name::Cost
-            | Name::Budget => {}
+            | Name::Budget
+            | Name::Grants
+            | Name::Revoke => {}
         }
         let receipt = message.receipt(vec![]);
         match name {
@@ -232,12 +249,15 @@ impl Work<'_> {
             | Name::Run
             | Name::Runs
             | Name::Cancel
+            | Name::HandOver
             | Name::Digest
             | Name::Mute
             | Name::Unmute
             | Name::Retry
             | Name::Cost
             | Name::Budget
+            | Name::Grants
+            | Name::Revoke
             | Name::Screen => {}
         }
         Ok(())
@@ -295,6 +315,20 @@ impl Work<'_> {
         };
         self.look(message, session, LookAt::File { path: path.to_owned() });
         HeardOutcome::Handled
+    }
+
+    /// `/handover NAME [to] AGENT`.
+    fn slash_hand_over(&mut self, message: &Message, arguments: &str) -> Result<String, Refusal> {
+        let words: Vec<_> = arguments.split_whitespace().collect();
+        match words.as_slice() {
+            [name, agent] | [name, "to" | "with", agent] => {
+                self.hand_over(name.trim_matches(['[', ']']), agent, &message.human)
+            }
+            _ => Ok(format!(
+                "Which session goes on with which agent? /handover NAME AGENT. Agents: {}.",
+                self.agent_names().join(", ")
+            )),
+        }
     }
 
     /// `/new NAME [in PROJECT] [with AGENT] [TEXT]`.
@@ -461,14 +495,25 @@ fn only_session(scope: &[SessionId]) -> Option<Muted> {
     }
 }
 
-fn help() -> Rich {
-    let mut text = Rich::plain(
-        "[docs] run the tests: goes to the session docs. In its topic no name is needed, nor in a reply.\n\
-         yes, no, deny: why, 2, or your own words: answers what waits, as do the buttons.\n\
-         //compact: the agent's own /compact.\n\n",
-    );
+fn help(bridge: &BridgeName) -> Rich {
+    let mark = show::command_mark(bridge);
+    let (thread, taps, own) = match bridge.as_str() {
+        // Some apps take a slash in front for a command of theirs, and one of two away.
+        "matrix" => (
+            "thread",
+            "reactions",
+            "//compact: the agent's own /compact; if your app takes a slash away, ///compact.",
+        ),
+        "telegram" => ("topic", "the buttons", "//compact: the agent's own /compact."),
+        _ => ("thread", "the buttons", "//compact: the agent's own /compact."),
+    };
+    let mut text = Rich::plain(format!(
+        "[docs] run the tests: goes to the session docs. In its {thread} no name is needed, nor in a reply.\n\
+         yes, no, deny: why, 2, or your own words: answers what waits, as do {taps}.\n\
+         {own}\n\n",
+    ));
     for (word, _, about) in slash::COMMANDS.iter().filter(|(word, ..)| *word != "start") {
-        text.push(&format!("/{word}"), Some(Style::Code));
+        text.push(&format!("{mark}{word}"), Some(Style::Code));
         text.push(&format!(" {about}\n"), None);
     }
     text

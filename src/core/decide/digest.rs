@@ -135,6 +135,9 @@ impl Work<'_> {
         if let (Life::Working { .. }, Some(quiet)) = (&session.life, self.quiet(session.id)) {
             let _ = write!(line, ", quiet since {quiet}");
         }
+        if let Some(limited) = &session.limited {
+            let _ = write!(line, "; its account {} {}", limited.account, limited.words);
+        }
         for waits in &session.waits_for {
             let since = span(waits.since);
             let _ = write!(line, "; waits for a person since {since}: {}", quoted(&waits.title));

@@ -6,7 +6,7 @@ use super::{Work, gates::Who, outbox::target_of, route::with_file, show, taps::T
 use crate::{
     Timestamp,
     agent::PromptForm,
-    bridge::{Action, Attached, Button, Heard, HeardKind, Level, Mark, Place, TextOrigin, Weight},
+    bridge::{Attached, Heard, HeardKind, Level, Mark, Place, TextOrigin},
     command::{Kept, Refusal},
     delivery::{Rank, Shown},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, MessageId, SessionId},
@@ -300,32 +300,22 @@ impl Work<'_> {
         }
         let session = sessions.first().copied();
         let name = session.map(|s| self.session_name(s)).unwrap_or_default();
-        let send = Button {
-            label: format!("Send the edit to {name}"),
-            detail: None,
-            weight: Weight::Plain,
-            action: Action::SendEdit { heard: id },
-        };
-        let drop = Button {
-            label: "Leave it".into(),
-            detail: None,
-            weight: Weight::Plain,
-            action: Action::Drop { heard: id },
-        };
         let words = format!(
             "{name} already has the first version. Should the edit go as a message of its own?"
         );
-        let post = show::note(Level::Note, Rich::plain(words), vec![send, drop]);
-        let asked = self.post_to_place(place, session, post);
-        let kept = Kept {
+        let mut kept = Kept {
             by: by.clone(),
             place: place.clone(),
             text: new_text,
             form: PromptForm::Text,
             session,
-            asked: Some(asked),
+            asked: None,
             start: None,
+            offered: vec![],
         };
+        let options = self.kept_options(id, &kept);
+        let post = show::note(Level::Note, Rich::plain(words), options);
+        kept.asked = Some(self.post_to_place(place, session, post));
         HeardOutcome::Kept { kept }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     id::{RunId, SessionId},
     ledger::{LedgerRow, Owner, Tokens, Used, WorkKind},
     prompt::OfStep,
-    session::{Counted, Session},
+    session::{Counted, Session, Spent},
     state::Row,
 };
 use vigie_workflow::value::StepPath;
@@ -29,13 +29,35 @@ impl Work<'_> {
         if !self.state.sessions.contains_key(&id) {
             return;
         }
-        // The records have all of it since the session began, so what the agent told before is in them.
         if self.state.sessions.get(&id).is_some_and(|s| s.spent.counted == Counted::Told) {
-            self.change(id, |session| session.spent.count_by_records());
+            self.count_by_records(id);
         }
         let entered: Vec<_> =
             used.into_iter().filter_map(|used| self.enter(used, Whose::Session(id))).collect();
         self.book(&entered);
+    }
+
+    /// The records have all of it since the session began, so what its agent told before is in them.
+    fn count_by_records(&mut self, id: SessionId) {
+        let told = self.state.sessions.get(&id).map_or(0, |s| s.spent.micro_usd);
+        self.uncharge(id, told);
+        self.change(id, |session| session.spent.count_by_records());
+    }
+
+    /// Its agent told totals, which count where there are no records to read.
+    pub(super) fn told_cost(&mut self, id: SessionId, update: impl FnOnce(&mut Spent)) {
+        let spent = |work: &Self| work.state.sessions.get(&id).map_or(0, |s| s.spent.micro_usd);
+        let before = spent(self);
+        self.change(id, |session| update(&mut session.spent));
+        let more = spent(self).saturating_sub(before);
+        let session = self.state.sessions.get(&id).filter(|_| more > 0);
+        let scopes = session.map(|session| self.scopes_of_session(session));
+        for scope in scopes.into_iter().flatten() {
+            self.charge_account(scope, more, 0);
+        }
+        self.step_cost_told(id);
+        self.check_reserve(id);
+        self.stop_what_is_spent();
     }
 
     /// The same of an attempt of a step that has an agent for itself.

@@ -15,10 +15,14 @@ mod card;
 mod commands;
 mod desk;
 mod digest;
+mod folded;
 mod gates;
 mod given;
+mod grants;
+mod handover;
 mod heard;
 mod hush;
+mod kept;
 mod ledger;
 mod looks;
 mod lord;
@@ -27,6 +31,7 @@ mod morning;
 mod mutes;
 mod noted;
 mod orders;
+mod outages;
 mod outbox;
 mod outcome;
 mod peers;
@@ -335,8 +340,10 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.show_runs();
     work.show_late_progress();
     work.keep_lord();
+    work.retry_accounts();
     work.offer_mail();
     work.hand_prompts();
+    work.tell_of_accounts();
     work.settle_read_answers();
     work.notice_stuck();
     work.end_mutes();
@@ -356,6 +363,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(reports::next_late_progress(state))
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
+        .chain(outages::next_due(state))
         .chain(called::next_call(state))
         .chain(morning::next_digest(state))
         .chain(mutes::next_end(state))

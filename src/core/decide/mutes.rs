@@ -35,7 +35,9 @@ impl Work<'_> {
             [] => return Ok(self.mutes_of(human)),
             [one] => match (span(one), here) {
                 (Some(time), Some(here)) => (here, time),
-                (Some(_), None) => return Err(bad("Which session? Name it before the time: PD-285 2h.")),
+                (Some(_), None) => {
+                    return Err(bad("Which session? Name it before the time: PD-285 2h."));
+                }
                 (None, _) => (self.muted_named(one)?, USUAL),
             },
             [name, time] => {

@@ -11,37 +11,78 @@ use crate::{
     id::SessionId,
     prompt::{Prompt, PromptState},
     ringing::Kind,
-    session::{Launch, Life, Worktree},
-    state::Row,
+    session::{Launch, Life, Session, Worktree},
+    state::{Row, State},
     text::Rich,
 };
 
+/// What goes into a session next.
+pub(super) enum Next {
+    /// The turn that was cut off.
+    GoesOn,
+    Prompt(Box<Prompt>),
+}
+
+impl State {
+    /// Whether a prompt that is handed over now goes in at once.
+    pub(super) fn takes_a_prompt(&self, session: &Session) -> bool {
+        matches!(session.life, Life::Idle { .. })
+            && session.ending.is_none()
+            && !self.open_gates_of(session.id).any(|gate| gate.is_by(Asker::Request))
+    }
+
+    /// What goes in next where nothing is on its way: a turn that was cut off, else the first of the
+    /// line. `None`: nothing may.
+    pub(super) fn next_for(&self, session: &Session) -> Option<Next> {
+        let mut line = self.line_of(session.id);
+        let first = line.next();
+        if first.is_some_and(|prompt| prompt.state != PromptState::Queued)
+            || line.any(|prompt| prompt.goes_on.is_some())
+        {
+            return None;
+        }
+        let mut line = self.line_of(session.id);
+        let is_spent = session.spawn.as_ref().is_some_and(|spawn| spawn.over_budget);
+        if is_spent && line.all(|prompt| prompt.by.is_none()) {
+            return None;
+        }
+        match &session.cut {
+            Some(_) => Some(Next::GoesOn),
+            None => first.cloned().map(|prompt| Next::Prompt(Box::new(prompt))),
+        }
+    }
+}
+
 impl Work<'_> {
     /// Gives each idle session the first prompt of its line; one at a time, so that what waits can
-    /// still be edited.
+    /// still be edited. Nothing goes to an account that something is wrong with, and to one that goes
+    /// on again one session after the other.
     pub(super) fn hand_prompts(&mut self) {
-        let ready = |s: &&crate::session::Session| {
-            matches!(s.life, Life::Idle { .. })
-                && s.ending.is_none()
-                && !self.state.open_gates_of(s.id).any(|gate| gate.is_by(Asker::Request))
-        };
-        let idle: Vec<_> = self.state.sessions.values().filter(ready).map(|s| s.id).collect();
-        for session in idle {
-            let first = self.state.line_of(session).next().cloned();
-            let Some(first) = first.filter(|prompt| prompt.state == PromptState::Queued) else {
-                continue;
-            };
-            if !self.may_begin_turn(session) {
-                continue;
-            }
-            if self.is_spent(session) {
-                if self.state.line_of(session).all(|prompt| prompt.by.is_none()) {
-                    continue;
-                }
-                self.renew_reserve(session);
-            }
-            self.hand(first);
+        let works = |s: &&Session| self.state.trouble_of(&s.agent).is_none();
+        let idle =
+            self.state.sessions.values().filter(|s| self.state.takes_a_prompt(s) && works(s));
+        for session in idle.map(|s| s.id).collect::<Vec<_>>() {
+            self.hand_next(session);
         }
+        self.hand_one_by_one();
+    }
+
+    /// `false`: nothing goes in now.
+    pub(super) fn hand_next(&mut self, id: SessionId) -> bool {
+        let Some(next) = self.state.sessions.get(&id).and_then(|s| self.state.next_for(s)) else {
+            return false;
+        };
+        if !self.may_begin_turn(id) {
+            return false;
+        }
+        if self.is_spent(id) {
+            self.renew_reserve(id);
+        }
+        match next {
+            Next::GoesOn => self.go_on_where_cut(id),
+            Next::Prompt(prompt) => self.hand(*prompt),
+        }
+        true
     }
 
     pub(super) fn hand(&mut self, mut prompt: Prompt) {
@@ -60,6 +101,8 @@ impl Work<'_> {
                 (self.with_digest(prompt), PromptForm::Text)
             }
             Some(_) => (prompt.text.clone(), prompt.form),
+            None if prompt.goes_on.is_some() => (prompt.text.clone(), PromptForm::Own),
+            None if prompt.form == PromptForm::Own => (prompt.text.clone(), PromptForm::Own),
             None if prompt.of_step.is_some() => (prompt.text.clone(), PromptForm::Others),
             None if prompt.mails.is_empty() => {
                 (self.brief(prompt.session, &prompt.text), PromptForm::Others)
@@ -140,6 +183,7 @@ impl Work<'_> {
         let about = About { session: Some(id), ..About::default() };
         self.journal("launch_failed", about, json!({ "why": why }));
         self.close_gates_of(id, &life, &format!("{} could not be started", session.name));
+        self.cut_of_gone(id, session.ending.is_some());
         self.step_prompts_of_gone(id, true);
         self.keep_line(id);
         let (level, kept) = match life {
@@ -163,6 +207,7 @@ impl Work<'_> {
         }
         self.say_who_goes_on(id);
         self.show_thread(id);
+        self.hand_over_gone(id);
     }
 
     pub(super) fn prepared(&mut self, id: SessionId, run: u32, cwd: String, branch: String) {
@@ -202,6 +247,9 @@ impl Work<'_> {
     /// Interrupts the turn; what waits in the line goes in afterwards.
     pub(super) fn interrupt(&mut self, id: SessionId) {
         self.journal_session("interrupt_ordered", id);
+        if self.drop_cut(id) {
+            return;
+        }
         let what = OrderKind::Interrupt;
         let order = Order { id: self.order(id, what.clone()), what };
         self.change(id, |s| s.interrupting = Some(order));

@@ -187,7 +187,7 @@ impl Work<'_> {
         self.mark(message, mark);
     }
 
-    fn counts_calls(&self, place: &Place) -> bool {
+    pub(super) fn counts_calls(&self, place: &Place) -> bool {
         self.state.limits_of(&place.bridge, &place.chat).budget.is_some()
     }
 

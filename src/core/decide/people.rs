@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{About, Work, hush::Cause, outbox::target_of, show};
+use super::{About, Work, heard::via_words, hush::Cause, outbox::target_of, show};
 use crate::{
     Timestamp,
     bridge::{Heard, HeardKind, Level, Mark, Place, Room, TextOrigin},
@@ -400,7 +400,11 @@ impl Work<'_> {
         let words = if room.is_direct() {
             words
         } else {
-            format!("{words}{}", self.words_of_accepted(&place.bridge, &place.chat))
+            let accepted = self.words_of_accepted(&place.bridge, &place.chat);
+            let service = via_words(&place.bridge);
+            format!(
+                "{words} From now on what sessions say and ask is heard of here, and no longer in private chats on {service}; to have it there again, take Vigie out of this group.{accepted}"
+            )
         };
         self.post_to_place(place, None, show::note(Level::Note, Rich::plain(words), vec![]));
         self.open_chat(&(place.bridge.clone(), place.chat.clone()), room, human, opened);

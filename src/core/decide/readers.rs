@@ -120,8 +120,10 @@ impl Work<'_> {
             return;
         }
         if !new.is_empty() {
-            let words = group_words(bridge, chat, &new);
-            self.tell_everywhere(Level::Ring, &words);
+            for told in self.state.hearing() {
+                let of = (told.bridge != *bridge || told.chat != *chat).then_some(chat);
+                self.tell_chat(&told, Level::Ring, &group_words(bridge, of, &new));
+            }
         }
         if fewer && matches!(row.state, ChatState::Shut { .. }) {
             self.chat_is(&row, row.room, ChatState::Open);
@@ -192,8 +194,7 @@ impl Work<'_> {
     }
 }
 
-const NOBODY: &str =
-    "nobody whom Vigie knows is in there any more; come in again, or write to Vigie in a new room";
+const NOBODY: &str = "nobody whom Vigie knows is in there any more, and it invites nobody who left; come in again, or invite Vigie to a new room, and it goes on there";
 
 const OPEN_AGAIN: &str = "Nobody reads along here any more. What waited follows.";
 
@@ -247,15 +248,22 @@ fn changed_words(reader: &Reader) -> Option<String> {
     Some(format!("{} Until then nothing is said here: what should come waits.", changed.words))
 }
 
-fn group_words(bridge: &BridgeName, chat: &ChatId, new: &[Reader]) -> String {
+/// What is said of them there; elsewhere with the chat that it is about.
+fn group_words(bridge: &BridgeName, chat: Option<&ChatId>, new: &[Reader]) -> String {
     let mut words: Vec<String> =
         new.iter().filter_map(|r| r.changed.as_ref()).map(|c| c.words.clone()).collect();
     let others: Vec<Reader> = new.iter().filter(|r| r.changed.is_none()).cloned().collect();
     if !others.is_empty() {
+        let entries = entries(bridge, &others);
+        let (entries, spot) = match chat {
+            Some(chat) => {
+                let entries = entries.replace(" in here", " in there");
+                (format!("In another chat on {} ({chat}): {entries}", via_words(bridge)), "there")
+            }
+            None => (entries, "here"),
+        };
         words.push(format!(
-            "In chat {chat} on {}: {}. Vigie knows nobody by that name, and they read what is said there from now on. If that is not right, remove them.",
-            via_words(bridge),
-            entries(bridge, &others).replace(" in here", " in there"),
+            "{entries}. Vigie knows nobody by that name, and they read what is said {spot} from now on. If that is not right, remove them."
         ));
     }
     words.join("\n\n")

@@ -12,6 +12,7 @@ use crate::{
     delivery::{DeliveryState, Outgoing, Rank, Shown},
     gate::Asker,
     id::{HumanId, PromptId, SessionId, TurnId},
+    outage::Why,
     prompt::{Prompt, PromptState},
     ringing::Kind,
     session::{Begun, Ended, EndedBy, Life, Session, Silent, Turn, exit_words},
@@ -61,11 +62,11 @@ impl Work<'_> {
         }
         self.put(Row::Session(session));
         self.sign_of_life(id, &report.what);
-        self.apply(id, run, report.what);
+        self.apply(id, run, report.at, report.what);
         self.effect(Effect::Acknowledge { session: id, run, seq: report.seq });
     }
 
-    fn apply(&mut self, id: SessionId, run: u32, what: AgentEvent) {
+    fn apply(&mut self, id: SessionId, run: u32, at: Timestamp, what: AgentEvent) {
         match what {
             AgentEvent::Started { pid, version, conversation } => {
                 let detail = json!({ "pid": pid, "version": version });
@@ -96,16 +97,14 @@ impl Work<'_> {
             AgentEvent::Finished { turn, text, provisional } => {
                 self.finished(id, turn, &text, provisional);
             }
-            AgentEvent::TurnFailed { turn, kind, text } => self.turn_failed(id, turn, kind, &text),
+            AgentEvent::TurnFailed { kind, text, .. } => self.turn_failed(id, at, kind, &text),
             AgentEvent::Interrupted { .. } => self.interrupted(id),
             AgentEvent::Compacted => {
                 let words = "The context was compacted; the turn goes on.";
                 self.post_notice(id, Rich::plain(words));
             }
             AgentEvent::Cost { micro_usd, input_tokens, output_tokens } => {
-                self.change(id, |s| s.spent.update(micro_usd, input_tokens, output_tokens));
-                self.step_cost_told(id);
-                self.check_reserve(id);
+                self.told_cost(id, |spent| spent.update(micro_usd, input_tokens, output_tokens));
             }
             AgentEvent::Usage { entries } => self.session_used(id, entries),
             AgentEvent::Degraded { what } => {
@@ -187,7 +186,16 @@ impl Work<'_> {
             self.journal("prompt_taken", about, json!({ "prompt": prompt.id }));
             self.mark_taken(&prompt);
             self.stirred_by(&prompt);
+            let asked = prompt.by.as_ref().map(|_| shortened(&prompt.text));
             self.begin_turn(id, turn, by);
+            self.change(id, |s| {
+                if let Some(turn) = &mut s.turn {
+                    turn.asked = asked;
+                }
+            });
+            if let Some(cut) = prompt.goes_on {
+                return self.cut_turn_begins(id, *cut);
+            }
             if let Some(of_step) = prompt.of_step {
                 self.step_turn_begins(id, of_step);
             }
@@ -235,6 +243,7 @@ impl Work<'_> {
                 shown: Vec::new(),
                 finals: 0,
                 of_step: None,
+                asked: None,
             });
         });
         self.show_thread(id);
@@ -257,6 +266,9 @@ impl Work<'_> {
 
     fn prompt_refused(&mut self, id: SessionId, prompt: PromptId, why: RefusedPrompt) {
         let Some(mut prompt) = self.prompt(prompt) else { return };
+        if prompt.goes_on.is_some() {
+            return self.going_on_refused(id, prompt, &why);
+        }
         if !prompt.mails.is_empty() {
             return self.mail_prompt_refused(prompt, &why);
         }
@@ -314,6 +326,8 @@ impl Work<'_> {
                     turn.begun = Begun::Desk;
                 }
             });
+            // Whoever writes at the desk goes on with it themselves.
+            self.taken_up_at_desk(id);
         }
         let name = self.session_name(id);
         self.show_foreign_words(id, &format!("At the desk of {name}: "), text);
@@ -335,6 +349,7 @@ impl Work<'_> {
         if self.state.sessions.get(&id).is_some_and(|s| s.turn.is_none()) {
             self.begin_turn(id, turn, None);
         }
+        self.account_answers(id);
         self.change(id, |s| {
             if let Some(turn) = &mut s.turn {
                 turn.lines.push(line);
@@ -423,7 +438,7 @@ impl Work<'_> {
         self.edit_all(&sent, post, Rank::Progress);
     }
 
-    fn end_turn(&mut self, id: SessionId, verb: &str) {
+    pub(super) fn end_turn(&mut self, id: SessionId, verb: &str) {
         let since =
             self.state.sessions.get(&id).and_then(|s| s.turn.as_ref()).map(|turn| turn.since);
         if let Some(since) = since {
@@ -436,6 +451,7 @@ impl Work<'_> {
     }
 
     fn finished(&mut self, id: SessionId, _turn: Option<TurnId>, text: &str, provisional: bool) {
+        self.account_answers(id);
         let level = self.level_of_answer(id);
         let of_step = self.turn_of_step(id).filter(|_| !provisional);
         if provisional {
@@ -458,7 +474,7 @@ impl Work<'_> {
     }
 
     /// The whole of it, for whoever waits for it.
-    fn keep_answer(&mut self, session: SessionId, text: &str) {
+    pub(super) fn keep_answer(&mut self, session: SessionId, text: &str) {
         let masked = text::mask(text).text;
         let mut text = masked.clone();
         if masked.len() > LONGEST_ANSWER {
@@ -477,15 +493,14 @@ impl Work<'_> {
         }
     }
 
-    fn turn_failed(&mut self, id: SessionId, _turn: Option<TurnId>, kind: FailureKind, text: &str) {
+    fn turn_failed(&mut self, id: SessionId, at: Timestamp, kind: FailureKind, text: &str) {
+        if let Some(why) = Why::of(kind) {
+            return self.cut_off(id, why, at, text);
+        }
+        self.account_answers(id);
         let name = self.session_name(id);
-        let what = match kind {
-            FailureKind::Limit => "is at its usage limit",
-            FailureKind::Service => "could not reach its service",
-            FailureKind::Account => "is not logged in, or its account was refused",
-            FailureKind::Request => "was refused by its service",
-            FailureKind::Other => "failed",
-        };
+        let what =
+            if kind == FailureKind::Request { "was refused by its service" } else { "failed" };
         let said = text::mask(text).text;
         self.keep_answer(id, &format!("(no answer: {name} {what}: {})", said.trim()));
         let of_step = self.turn_of_step(id);
@@ -502,15 +517,8 @@ impl Work<'_> {
         let mut rich =
             Rich::plain(format!("{name} {what}. The session goes on; write to it to try again.\n"));
         rich.push(said.trim(), Some(Style::Quote));
-        let kind = match kind {
-            FailureKind::Limit => Kind::Limit,
-            FailureKind::Service
-            | FailureKind::Account
-            | FailureKind::Request
-            | FailureKind::Other => Kind::Failure,
-        };
-        self.happened(kind, &name, &format!("{what}: {}", said.trim()));
-        self.post_news(kind, id, &show::note(Level::Ring, rich, vec![]), Rank::Final);
+        self.happened(Kind::Failure, &name, &format!("{what}: {}", said.trim()));
+        self.post_news(Kind::Failure, id, &show::note(Level::Ring, rich, vec![]), Rank::Final);
         self.show_thread(id);
     }
 
@@ -523,8 +531,11 @@ impl Work<'_> {
         self.mail_read_in_turn(id);
         let name = self.session_name(id);
         self.journal_session("turn_interrupted", id);
-        let next =
-            if self.state.line_of(id).next().is_some() { " What waits goes in now." } else { "" };
+        let next = match self.limited_words(id) {
+            _ if self.state.line_of(id).next().is_none() => String::new(),
+            None => " What waits goes in now.".into(),
+            Some(words) => format!(" What waits is kept: {words}."),
+        };
         self.tell(id, Level::Note, &format!("{name} stopped; its context is kept.{next}"), vec![]);
     }
 
@@ -543,6 +554,7 @@ impl Work<'_> {
             )),
         };
         self.step_turn_ends(id, of_step, &end);
+        self.cut_of_gone(id, session.ending.is_some());
         let life = match (&session.ending, how) {
             (Some(ending), _) => Life::Ended { at, how: self.ended_by(&ending.by) },
             (None, ExitStatus::Code { code: 0 }) => Life::Ended { at, how: Ended::Itself },
@@ -570,6 +582,7 @@ impl Work<'_> {
         self.say_exit(&session, &life, &words, last);
         self.say_who_goes_on(id);
         self.show_thread(id);
+        self.hand_over_gone(id);
     }
 
     pub(super) fn ended_by(&self, by: &EndedBy) -> Ended {
@@ -646,6 +659,18 @@ impl Work<'_> {
         let post = show::note(Level::Note, text, buttons);
         self.post_to_session(session.id, &post, Rank::Final);
     }
+}
+
+/// A person's words as they are quoted to whoever goes on with them.
+fn shortened(words: &str) -> String {
+    const MOST: usize = 4_000;
+    let masked = text::mask(words).text;
+    if masked.chars().count() <= MOST {
+        return masked;
+    }
+    let mut short: String = masked.chars().take(MOST).collect();
+    short.push('…');
+    short
 }
 
 pub(super) fn resume_button(session: &Session) -> Button {

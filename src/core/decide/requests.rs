@@ -65,6 +65,7 @@ impl Work<'_> {
             Command::Pair { human, code } => self.pair(&by, human.as_deref(), code),
             Command::Unpair { bridge, id } => self.unpair(&bridge, &id),
             Command::AddToken { name, hash, scopes } => self.add_token(&by, &name, hash, scopes),
+            Command::RevokeGrant { number } => self.revoke_grant(&by, number),
             Command::RevokeToken { name } => self.revoke_token(&by, &name),
             Command::EndTree { session } => {
                 let id = self.named(&session)?;
@@ -77,6 +78,14 @@ impl Work<'_> {
             Command::CancelRun { name } => self.cancel_for(&by, &name),
             Command::RetryRun { name, from } => self.retry_for(&by, &name, from.as_deref()),
             Command::ShowRun { name } => self.show_run(&name),
+            Command::RetryAccount { account } => {
+                let words = self.retry_account(account.as_deref(), &by)?;
+                Ok(Reply::Done { words })
+            }
+            Command::HandOver { session, agent } => {
+                let words = self.hand_over(&session, &agent, &by)?;
+                Ok(Reply::Done { words })
+            }
             Command::EditPrompt { prompt, text } => self.edit_prompt(&prompt, &text, &by),
             Command::WithdrawPrompt { prompt } => self.withdraw_prompt(&prompt, &by),
             Command::RetryDelivery { delivery } => self.retry_delivery(&delivery, &by),
@@ -92,6 +101,7 @@ impl Work<'_> {
             Command::Workflows
             | Command::Runs(_)
             | Command::Tokens
+            | Command::Grants
             | Command::Sessions
             | Command::Waiting
             | Command::Cards { .. }
@@ -173,6 +183,7 @@ impl Work<'_> {
             message,
             mails: Vec::new(),
             of_step: None,
+            goes_on: None,
             state: PromptState::Queued,
         };
         let id = prompt.id;
@@ -276,13 +287,16 @@ impl Work<'_> {
         let is_approval = self.is_approval(gate);
         let own_words = || Given::Words(text.trim().into());
         match answer::read(text, &self.state.rules.words) {
-            Reading::Allow { code: None } | Reading::AllowForSession { code: None }
+            Reading::Allow { code: None }
+            | Reading::AllowForSession { code: None }
+            | Reading::AllowForHours { code: None }
                 if is_question =>
             {
                 own_words()
             }
             Reading::Allow { .. } => Given::Allow { code_typed },
             Reading::AllowForSession { .. } => Given::AllowForSession { code_typed },
+            Reading::AllowForHours { .. } => Given::AllowForHours { code_typed },
             Reading::Deny { reason, .. } => Given::Deny { reason },
             Reading::AllowWith { words, .. } if is_approval => Given::AllowWith { words },
             Reading::Back { words, .. } if is_approval => Given::SendBack { words },
@@ -309,6 +323,7 @@ impl State {
             }
             Command::Sessions => Some(Reply::Sessions(self.views())),
             Command::People => Some(Reply::People(self.people())),
+            Command::Grants => Some(Reply::Grants(self.live_grants(now))),
             Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
             Command::Cards { decided } => Some(Reply::Cards(self.cards(*decided))),
@@ -327,6 +342,8 @@ impl State {
             | Command::Run(_)
             | Command::CancelRun { .. }
             | Command::RetryRun { .. }
+            | Command::RetryAccount { .. }
+            | Command::HandOver { .. }
             | Command::Send { .. }
             | Command::Stop { .. }
             | Command::End { .. }
@@ -334,6 +351,7 @@ impl State {
             | Command::Resume { .. }
             | Command::AddToken { .. }
             | Command::RevokeToken { .. }
+            | Command::RevokeGrant { .. }
             | Command::EndTree { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
@@ -380,6 +398,7 @@ impl State {
             queued: self.line_of(id).count(),
             unread_mail: self.mail_of(id).count(),
             started_by: self.session_started_by(&session),
+            limited: self.limited(&session),
             session,
         })
     }

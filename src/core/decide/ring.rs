@@ -4,7 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use super::{Work, heard::via_words, hush::{Cause, Whom}, outbox::Draft, show};
+use super::{
+    Work,
+    heard::via_words,
+    hush::{Cause, Whom},
+    outbox::Draft,
+    show,
+};
 use crate::{
     Timestamp,
     bridge::{Attention, Level, Place, Post},

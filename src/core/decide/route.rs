@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     agent::PromptForm,
-    bridge::{Action, Attached, Button, Got, Level, Mark, Post, Weight},
+    answer,
+    bridge::{Attached, Got, Level, Mark, Post},
     command::Kept,
     id::{SessionId, SessionName},
     route::{Address, Target, address, bracketed},
@@ -39,6 +40,9 @@ impl Work<'_> {
         self.say_missed(&message);
         if message.can_act() && self.fills_in(&message) {
             return HeardOutcome::Handled;
+        }
+        if let Some(outcome) = self.answers_kept(&message) {
+            return outcome;
         }
         if let Some(gate) = message.reply_gate
             && let Some(outcome) = self.reply_to_card(&message, gate)
@@ -110,7 +114,7 @@ impl Work<'_> {
     }
 
     /// The person named whom they mean.
-    fn addressed(&mut self, message: &Message, targets: &[Target]) -> HeardOutcome {
+    pub(super) fn addressed(&mut self, message: &Message, targets: &[Target]) -> HeardOutcome {
         let mut scope = Vec::new();
         for target in targets {
             match target {
@@ -184,6 +188,13 @@ impl Work<'_> {
             && let Some(outcome) = self.as_answer(message, &[lord])
         {
             return outcome;
+        }
+        if let Some(code) = answer::unreadable_code(&message.text, &self.state.rules.words) {
+            let why = format!(
+                "nothing has the code {code}, and nothing was sent; /waiting lists what waits"
+            );
+            self.mark(&message.receipt(vec![]), Mark::NotTaken { why });
+            return HeardOutcome::Handled;
         }
         self.send_to_sessions(message, scope, PromptForm::Text)
     }
@@ -330,41 +341,26 @@ impl Work<'_> {
         offered: Vec<SessionId>,
         start: Option<SessionName>,
     ) -> HeardOutcome {
-        let heard = message.heard;
-        let button = |label, action| Button { label, detail: None, weight: Weight::Plain, action };
-        let mut buttons: Vec<_> = offered
-            .into_iter()
-            .map(|session| {
-                let name = self.session_name(session);
-                let label =
-                    if self.is_live(session) { name } else { format!("Resume {name} and send it") };
-                button(label, Action::SendTo { heard, session })
-            })
-            .collect();
         let start = start.zip(self.state.rules.projects.first().map(|p| p.name.clone()));
-        if let Some((name, project)) = &start {
-            let label = format!("Start {name} in {project}");
-            buttons.push(button(label, Action::StartAndSend { heard }));
-        }
-        buttons.push(button("Drop it".into(), Action::Drop { heard }));
+        let mut kept = Kept {
+            by: message.human.clone(),
+            place: message.place.clone(),
+            text: prompt_words(message),
+            form,
+            session: None,
+            asked: None,
+            start,
+            offered,
+        };
+        let buttons = self.kept_options(message.heard, &kept);
         self.mark(&message.receipt(vec![]), Mark::Kept { why: question.why.into() });
         let words = format!("{}. {} is kept. {}", question.why, quoted(message), question.ask);
-        let asked = self.post_to_place(
+        kept.asked = Some(self.post_to_place(
             &message.place,
             None,
             show::note(Level::Note, Rich::plain(words.trim_end()), buttons),
-        );
-        HeardOutcome::Kept {
-            kept: Kept {
-                by: message.human.clone(),
-                place: message.place.clone(),
-                text: prompt_words(message),
-                form,
-                session: None,
-                asked: Some(asked),
-                start,
-            },
-        }
+        ));
+        HeardOutcome::Kept { kept }
     }
 
     pub(super) fn say_here(&mut self, message: &Message, words: &str) {

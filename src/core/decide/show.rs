@@ -37,6 +37,11 @@ impl Work<'_> {
 
     fn state_of(&self, session: &Session) -> (SessionLook, Option<String>) {
         let gate = self.state.open_gates_of(session.id).next();
+        if gate.is_none()
+            && let Some(limited) = self.state.limited(session)
+        {
+            return (SessionLook::Limited, Some(limited.detail));
+        }
         match (&session.life, gate) {
             (Life::Starting { .. } | Life::Idle { .. } | Life::Working { .. }, Some(gate)) => {
                 let what = match gate.shown.kind {
@@ -85,6 +90,7 @@ impl Work<'_> {
         }
         let document = format!("{name}-{}", self.now.format("%Y%m%d-%H%M%S"));
         for chat in self.state.hearing() {
+            self.fold_earlier(&chat, id, &name);
             self.post_rich(&chat, id, &name, &rich, level, &document);
         }
     }
@@ -211,6 +217,11 @@ impl Work<'_> {
         let waits = |gate: &crate::gate::Gate| gate.is_by(crate::gate::Asker::Request);
         let when = if self.state.open_gates_of(session.id).any(waits) {
             format!("{name} takes it after your answer")
+        } else if let Some(words) =
+            self.limited_words(session.id).filter(|_| session.life.is_live())
+        {
+            // Whoever writes several times hears it once where each word costs a call.
+            return self.first_to_hear(prompt).then(|| format!("kept: {words}"));
         } else {
             match &session.life {
                 Life::Idle { .. } if ahead == 0 && self.waits_for_money(session) => {
@@ -315,7 +326,7 @@ pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

@@ -37,11 +37,14 @@ pub(super) enum Name {
     Runs,
     Cancel,
     Retry,
+    HandOver,
     Digest,
     Mute,
     Unmute,
     Cost,
     Budget,
+    Grants,
+    Revoke,
 }
 
 impl Name {
@@ -76,7 +79,14 @@ pub(super) const COMMANDS: &[(&str, Name, &str)] = &[
     ("run", Name::Run, "NAME name=value: start a workflow; alone: what can be run"),
     ("runs", Name::Runs, "what workflows do and did"),
     ("cancel", Name::Cancel, "NAME: end a run, such as release-12"),
-    ("retry", Name::Retry, "NAME [STEP]: run again what failed, or that step and what needs it"),
+    (
+        "retry",
+        Name::Retry,
+        "NAME [STEP]: run again what failed, or that step and what needs it. ACCOUNT: try an account again that is stopped",
+    ),
+    ("handover", Name::HandOver, "NAME AGENT: another agent goes on with the story"),
+    ("grants", Name::Grants, "what was allowed for longer"),
+    ("revoke", Name::Revoke, "NUMBER: take back what was allowed for longer"),
     ("digest", Name::Digest, "what happened since the last one, and what waits"),
     ("mute", Name::Mute, "NAME 2h: keep a session from ringing for you; alone: what is muted"),
     ("unmute", Name::Unmute, "NAME: let it ring again"),

@@ -134,6 +134,7 @@ impl Work<'_> {
             message: None,
             mails: Vec::new(),
             of_step: None,
+            goes_on: None,
             state: PromptState::Queued,
         }));
         let about = About { session: Some(id), ..About::default() };

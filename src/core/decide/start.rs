@@ -9,7 +9,7 @@ use crate::{
     command::{Refusal, Start},
     id::{AgentName, HumanId, SessionId, SessionName},
     nearest::nearest,
-    session::{Launch, Life, Role, Session, Spawn, Spent, Stirred},
+    session::{Launch, Life, Role, Session, Spawn, Spent, Stirred, Worktree},
     state::Project,
 };
 
@@ -57,6 +57,27 @@ impl Work<'_> {
 
     /// Makes the session and has its program started.
     pub(super) fn begin(&mut self, beginning: Beginning, by: Option<&HumanId>) -> SessionId {
+        let cwd = beginning.project.path.clone();
+        self.begin_at(beginning, by, cwd, None)
+    }
+
+    /// The same in the folder of a session before it.
+    pub(super) fn begin_in(
+        &mut self,
+        beginning: Beginning,
+        by: Option<&HumanId>,
+        before: &Session,
+    ) -> SessionId {
+        self.begin_at(beginning, by, before.cwd.clone(), before.worktree.clone())
+    }
+
+    fn begin_at(
+        &mut self,
+        beginning: Beginning,
+        by: Option<&HumanId>,
+        cwd: String,
+        worktree: Option<Worktree>,
+    ) -> SessionId {
         let Beginning { name, title, project, agent, role, spawn, isolated } = beginning;
         let conversation = self.ids.uuid();
         let depth = spawn.as_ref().map_or(0, |spawn| spawn.depth);
@@ -73,8 +94,8 @@ impl Work<'_> {
             title,
             project: project.name,
             agent,
-            cwd: project.path,
-            worktree: None,
+            cwd,
+            worktree,
             created: self.now,
             life: Life::Starting { since: self.now },
             ending: None,
@@ -97,6 +118,8 @@ impl Work<'_> {
             stirred: Stirred { hops: 0, depth },
             of_run: None,
             counted: None,
+            cut: None,
+            handing_over: None,
         };
         let id = session.id;
         self.put_session(session);

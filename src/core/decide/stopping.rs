@@ -91,7 +91,7 @@ impl Work<'_> {
 
     /// Orders the end and remembers it until the program is gone; its holder is told again whenever
     /// it answers anew.
-    fn end_one(&mut self, id: SessionId, by: &EndedBy, how: OrderKind) {
+    pub(super) fn end_one(&mut self, id: SessionId, by: &EndedBy, how: OrderKind) {
         let killed = how == OrderKind::Kill;
         let order = self.order(id, how.clone());
         let ending = Ending { by: by.clone(), order: Order { id: order, what: how } };

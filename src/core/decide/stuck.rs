@@ -33,7 +33,8 @@ impl State {
         let silent = session.silent.as_ref().filter(|_| session.stuck.is_none())?;
         let Life::Working { since } = session.life else { return None };
         let begun = session.turn.as_ref().map_or(since, |turn| turn.since);
-        if self.open_gates_of(session.id).next().is_some() || self.waits_for_others(session, begun) {
+        if self.open_gates_of(session.id).next().is_some() || self.waits_for_others(session, begun)
+        {
             return None;
         }
         Some(silent.since.max(begun).max(session.heard.unwrap_or(begun)) + after)
@@ -111,7 +112,9 @@ impl Work<'_> {
         let Some(session) = self.state.sessions.get(&id) else { return };
         let (Some(told), name) = (session.stuck, session.name.clone()) else { return };
         let goes_on = match what {
-            AgentEvent::Silent { .. } | AgentEvent::Cost { .. } => return,
+            AgentEvent::Silent { .. } | AgentEvent::Cost { .. } | AgentEvent::Usage { .. } => {
+                return;
+            }
             AgentEvent::Stirs
             | AgentEvent::Progress { .. }
             | AgentEvent::Compacted

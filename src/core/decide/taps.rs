@@ -112,6 +112,7 @@ impl Work<'_> {
         match action {
             Action::Allow { gate }
             | Action::AllowForSession { gate }
+            | Action::AllowForHours { gate }
             | Action::AllowWithEdits { gate }
             | Action::Deny { gate }
             | Action::Choose { gate, .. }

@@ -33,20 +33,12 @@ impl Price {
     /// In millionths of a dollar, each answer rounded by itself; searches cost the same everywhere.
     fn of(&self, tokens: &Tokens, permille: u64) -> u64 {
         let [input, output, read, short, hour] = match self.long {
-            Some(long) if tokens.prompt() > long.above => [
-                long.input,
-                long.output,
-                long.cache_read,
-                long.cache_write_5m,
-                long.cache_write_1h,
-            ],
-            Some(_) | None => [
-                self.input,
-                self.output,
-                self.cache_read,
-                self.cache_write_5m,
-                self.cache_write_1h,
-            ],
+            Some(long) if tokens.prompt() > long.above => {
+                [long.input, long.output, long.cache_read, long.cache_write_5m, long.cache_write_1h]
+            }
+            Some(_) | None => {
+                [self.input, self.output, self.cache_read, self.cache_write_5m, self.cache_write_1h]
+            }
         };
         let cost = |tokens: u64, price: u64| u128::from(tokens) * u128::from(price);
         let sum = cost(tokens.input, input)

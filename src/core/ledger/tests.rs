@@ -19,12 +19,16 @@ fn prices() -> Prices {
         web_search: 10_000,
         long: None,
     };
-    let long = LongPrompt { above: 1000, input: 8_000_000, output: 40_000_000, ..LongPrompt::default() };
-    Prices::new(BTreeMap::from([
-        ("heron-2".into(), usual),
-        ("heron-2 fast".into(), Price { input: 9_000_000, ..usual }),
-        ("heron-2-long".into(), Price { long: Some(long), ..usual }),
-    ]), 1100)
+    let long =
+        LongPrompt { above: 1000, input: 8_000_000, output: 40_000_000, ..LongPrompt::default() };
+    Prices::new(
+        BTreeMap::from([
+            ("heron-2".into(), usual),
+            ("heron-2 fast".into(), Price { input: 9_000_000, ..usual }),
+            ("heron-2-long".into(), Price { long: Some(long), ..usual }),
+        ]),
+        1100,
+    )
 }
 
 #[test]
@@ -82,10 +86,7 @@ fn money_is_rounded_once_an_answer() {
 fn a_spread_names_numbers_that_are_there() {
     assert_eq!(Spread::of(vec![]), Spread::default());
     assert_eq!(Spread::of(vec![7]), Spread { low: 7, median: 7, high: 7, total: 7 });
-    assert_eq!(
-        Spread::of(vec![5, 1, 4, 2, 3]),
-        Spread { low: 2, median: 3, high: 4, total: 15 }
-    );
+    assert_eq!(Spread::of(vec![5, 1, 4, 2, 3]), Spread { low: 2, median: 3, high: 4, total: 15 });
     assert_eq!(Spread::of(vec![1, 100]), Spread { low: 1, median: 1, high: 100, total: 101 });
 }
 

@@ -210,7 +210,7 @@ fn forbids(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result
 }
 
 /// What a request sets beside what is known to be harmless.
-fn other_field(input: &Value) -> Option<&str> {
+pub(crate) fn other_field(input: &Value) -> Option<&str> {
     let fields = input.as_object()?;
     let set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let other =

@@ -105,7 +105,7 @@ impl fmt::Display for CommandPattern {
 }
 
 /// `NAME=…`, as it stands before a command.
-pub(super) fn is_assignment(word: &str) -> bool {
+pub(crate) fn is_assignment(word: &str) -> bool {
     risk::is_assignment(word)
 }
 

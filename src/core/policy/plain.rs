@@ -366,6 +366,16 @@ mod tests {
                 let _ = tree::read(&text);
             }
         }
+        for piece in [
+            "a|", "a&&", "a;", "\\a", "'a'", "\"a\"", "$a", ">a ", "a=b ", "<<A ", "\n", "*",
+            "[[ a ", "| ",
+        ] {
+            let text = format!("a {}", piece.repeat(8_000 / piece.len()));
+            let _ = plain(&text);
+            if let Ok(tree) = tree::read(&text) {
+                let _ = tree::Everything::of(&tree);
+            }
+        }
         let deep = "sh -c \"sh -c 'sh -c \\\"sh -c true\\\"'\"";
         assert!(plain(deep).is_err());
     }

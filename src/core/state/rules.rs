@@ -10,10 +10,10 @@ use crate::{
     answer::Words,
     bridge::{Limits, Room},
     caller::Bounds,
-    id::{AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    id::{AccountName, AgentName, BridgeName, HumanId, ProjectName, SessionName},
+    ledger::Prices,
     policy::Policy,
     ringing::Ringing,
-    ledger::Prices,
     route::StoryPattern,
 };
 
@@ -44,7 +44,23 @@ pub struct Rules {
     pub budgets: Budgets,
     /// Whether people nobody knows hear that this is private.
     pub strangers: Strangers,
+    pub accounts: Accounts,
     pub ringing: Ringing,
+}
+
+/// On which account agents work, and in which time zone its limits are told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accounts {
+    /// An agent that is not in here has one of its own.
+    pub of: HashMap<AgentName, AccountName>,
+    /// IANA name of the zone people read times in; `None`: UTC.
+    pub zone: Option<String>,
+}
+
+impl Accounts {
+    pub fn of(&self, agent: &AgentName) -> AccountName {
+        self.of.get(agent).cloned().unwrap_or_else(|| AccountName::new(agent.as_str()))
+    }
 }
 
 /// How much of this machine runs of workflows may take up.

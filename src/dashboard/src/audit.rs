@@ -75,7 +75,7 @@ impl Show {
     /// How the kinds begin that it takes; none: every kind.
     pub fn prefixes(self) -> &'static [&'static str] {
         match self {
-            Self::Decisions => &["gate_", "answer_", "keys_"],
+            Self::Decisions => &["gate_", "answer_", "grant_", "keys_"],
             Self::Sessions => &["session_", "launch_", "end_", "keys_", "file_", "prompt_"],
             Self::Runs => &["run_", "slots_"],
             Self::Access => &["pair", "unpair", "token_", "stranger_", "chat_", "readers_"],

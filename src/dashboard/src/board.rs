@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 use vigie_core::{
     Timestamp,
+    bridge::SessionLook,
     command::SessionView,
     run::{RunLife, RunView},
     session::{Ended, Life, Session},
@@ -320,6 +321,9 @@ fn of_session(view: &SessionView, asked: Option<&Asked>) -> Row {
     let (group, look, state) = match (&session.life, waits) {
         (life, Some(_)) if life.is_live() => (Group::Waits, "waiting", "waits for you".to_owned()),
         (Life::NeedsDesk { .. }, _) => (Group::Waits, "desk", "needs the desk".into()),
+        (Life::Starting { .. } | Life::Idle { .. }, _) if view.limited.is_some() => {
+            (Group::Idle, "limited", "at its limit".into())
+        }
         (Life::Starting { .. }, _) => (Group::Works, "starting", "starting".into()),
         (Life::Working { .. }, _) => (Group::Works, "working", "working".into()),
         (Life::Idle { .. }, _) => (Group::Idle, "idle", "idle".into()),
@@ -353,6 +357,10 @@ pub fn doing(view: &SessionView, waits: Option<&Asked>) -> String {
     };
     match (&session.life, waits) {
         (_, Some(asked)) => asked.card.title.clone(),
+        (Life::Starting { .. } | Life::Idle { .. }, None) if view.limited.is_some() => {
+            let limited = view.limited.as_ref().map(|it| format!("{} {}", it.account, it.words));
+            format!("{}{}", limited.unwrap_or_default(), queued())
+        }
         (Life::NeedsDesk { why, .. } | Life::Lost { why, .. }, None) => why.clone(),
         (Life::Ended { how: Ended::By { human }, .. }, None) => format!("Ended by {human}"),
         (Life::Ended { how: Ended::ByAgent { name }, .. }, None) => format!("Ended by {name}"),
@@ -408,6 +416,9 @@ pub fn session_state(view: &SessionView) -> Markup {
     let waits = !view.open_gates.is_empty() && view.session.life.is_live();
     if waits {
         state("waiting", "waits for you")
+    } else if let Some(limited) = &view.limited {
+        let words = format!("at its limit: {}", limited.detail);
+        state(pieces::look(SessionLook::Limited), &words)
     } else {
         state(pieces::look(look), pieces::look_words(look))
     }

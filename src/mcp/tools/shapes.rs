@@ -43,7 +43,7 @@ pub(in crate::mcp) struct SessionShape {
     pub(super) state: State,
     /// Since when it is in that state.
     pub(super) since: String,
-    /// Why it needs somebody at the desk, is lost, or how it ended.
+    /// Why it needs somebody at the desk, is limited and until when, is lost, or how it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) why: Option<String>,
     /// What it says of itself.
@@ -104,6 +104,8 @@ pub(super) enum State {
     Idle,
     Working,
     NeedsDesk,
+    /// Its account is stopped: what waits for it goes in later.
+    Limited,
     Ended,
     Lost,
 }
@@ -321,7 +323,12 @@ pub(super) struct SessionUsageShape {
 
 impl From<&PeerView> for SessionShape {
     fn from(view: &PeerView) -> Self {
+        let limited =
+            view.limited.as_ref().map(|limited| format!("{} {}", limited.account, limited.words));
         let (state, why) = match &view.life {
+            Life::Starting { .. } | Life::Idle { .. } if limited.is_some() => {
+                (State::Limited, limited)
+            }
             Life::Starting { .. } => (State::Starting, None),
             Life::Idle { .. } => (State::Idle, None),
             Life::Working { .. } => (State::Working, None),

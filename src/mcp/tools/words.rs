@@ -15,6 +15,7 @@ pub(super) fn session(told: &ToldShape) -> String {
         State::Idle => "is idle",
         State::Working => "is working",
         State::NeedsDesk => "needs somebody at the desk",
+        State::Limited => "is limited",
         State::Ended => "has ended",
         State::Lost => "is lost",
     };

@@ -258,6 +258,11 @@ fn private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
+/// Creates a file that only we may read, or adds to it.
+fn appended(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
 fn listen(signals: SigSet, tell: mpsc::SyncSender<Event>) -> io::Result<()> {
     let listen = move || {
         while let Ok(signal) = signals.wait() {

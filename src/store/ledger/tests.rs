@@ -3,7 +3,9 @@ use tempfile::TempDir;
 use vigie_core::{
     Timestamp,
     id::{ProjectName, SessionId, TurnId},
-    ledger::{By, LedgerRow, Owner, Tokens, UsageKey, UsageQuestion, UsageRow, Used, WorkKind, Zone},
+    ledger::{
+        By, LedgerRow, Owner, Tokens, UsageKey, UsageQuestion, UsageRow, Used, WorkKind, Zone,
+    },
     state::Row,
 };
 
@@ -77,7 +79,12 @@ async fn an_entry_comes_back_as_it_was_written() {
     let rows = vec![row("a", 1, 0, Some(700)), child];
     let (_folder, store) = filled(rows.clone()).await;
     let key = |message: &str| UsageKey { message: message.into(), request: "r".into() };
-    let keys = vec![key("a"), key("b"), key("c"), UsageKey { message: "a".into(), request: String::new() }];
+    let keys = vec![
+        key("a"),
+        key("b"),
+        key("c"),
+        UsageKey { message: "a".into(), request: String::new() },
+    ];
     assert_eq!(store.known_usage(keys).await.unwrap(), rows);
 }
 
@@ -97,8 +104,7 @@ async fn an_answer_written_again_is_one_answer_with_its_last_numbers() {
 
 #[tokio::test]
 async fn sums_by_session_are_dearest_first_and_say_what_has_no_price() {
-    let rows =
-        vec![row("a", 1, 0, Some(5)), row("b", 2, 1, Some(700)), row("c", 2, 2, None)];
+    let rows = vec![row("a", 1, 0, Some(5)), row("b", 2, 1, Some(700)), row("c", 2, 2, None)];
     let (_folder, store) = filled(rows).await;
     let all = usage(&store, By::Session, Zone::UTC).await;
     let told: Vec<_> = all

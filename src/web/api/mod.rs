@@ -1,6 +1,7 @@
 //! `/api/v1`, the same over the socket and over TCP.
 
 mod desk;
+mod grants;
 mod line;
 mod mail;
 mod matrix;
@@ -60,6 +61,8 @@ fn described() -> OpenApiRouter<App> {
         .routes(routes!(sessions::end))
         .routes(routes!(sessions::kill))
         .routes(routes!(sessions::resume))
+        .routes(routes!(sessions::hand_over))
+        .routes(routes!(sessions::retry_account))
         .routes(routes!(sessions::keys))
         .routes(routes!(sessions::screen))
         .routes(routes!(sessions::folder))
@@ -86,6 +89,8 @@ fn described() -> OpenApiRouter<App> {
         .merge(matrix::router())
         .routes(routes!(tokens::list, tokens::create))
         .routes(routes!(tokens::revoke))
+        .routes(routes!(grants::list))
+        .routes(routes!(grants::revoke))
         .routes(routes!(runs::workflows, workflows::create))
         .routes(routes!(runs::check))
         .routes(routes!(workflows::save))

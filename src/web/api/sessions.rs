@@ -20,7 +20,8 @@ use crate::{
         people::Caller,
         serve::App,
         shapes::{
-            Done, EndSession, Folder, NewSession, Screen, SendText, SessionShape, Stored, TypeKeys,
+            Done, EndSession, Folder, HandOver, NewSession, RetryAccount, Screen, SendText,
+            SessionShape, Stored, TypeKeys,
         },
     },
 };
@@ -149,6 +150,36 @@ pub(super) async fn resume(
     Path(session): Path<String>,
 ) -> Answer<Done> {
     steer(&app, &caller, Command::Resume { session }).await
+}
+
+/// Gives its story to another agent.
+#[utoipa::path(
+    post, path = "/sessions/{name}/handover", request_body = HandOver,
+    responses((status = 200, body = Done))
+)]
+pub(super) async fn hand_over(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    Path(session): Path<String>,
+    body: Bytes,
+) -> Answer<Done> {
+    let HandOver { agent } = read(&body)?;
+    steer(&app, &caller, Command::HandOver { session, agent }).await
+}
+
+/// Tries an account of agents again that is stopped; without a name, all of them.
+#[utoipa::path(
+    post, path = "/accounts/retry", request_body = Option<RetryAccount>,
+    responses((status = 200, body = Done))
+)]
+pub(super) async fn retry_account(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Answer<Done> {
+    let RetryAccount { account } =
+        if body.is_empty() { RetryAccount::default() } else { read(&body)? };
+    steer(&app, &caller, Command::RetryAccount { account }).await
 }
 
 async fn steer(app: &App, caller: &Caller, what: Command) -> Answer<Done> {

@@ -22,9 +22,7 @@ use crate::{
         people::Caller,
         query::Query,
         serve::App,
-        shapes::{
-            DelegationShape, Done, PriceShape, PricesShape, SetBudget, UsageShape,
-        },
+        shapes::{DelegationShape, Done, PriceShape, PricesShape, SetBudget, UsageShape},
     },
 };
 

@@ -71,6 +71,19 @@ class Phone:
     async def client(self, method, path, body=None, query=None):
         return await self.call(method, "/_matrix/client/v3" + path, body, query)
 
+    async def with_password(self, method, path, body):
+        """What the server may want the account's password for."""
+        url, headers = self.url + "/_matrix/client/v3" + path, {"Authorization": f"Bearer {self.token}"}
+        async with self.web.request(method, url, json=body, headers=headers) as answer:
+            said = await answer.json(content_type=None)
+            if answer.status == 200:
+                return said
+            if answer.status != 401 or "session" not in said:
+                raise Refused(f"{answer.status} {said.get('errcode')}: {said.get('error')}")
+        auth = {"type": "m.login.password", "session": said["session"], "password": self.wanted["password"],
+                "identifier": {"type": "m.id.user", "user": self.user}}
+        return await self.client(method, path, dict(body, auth=auth))
+
     # Who it is.
 
     async def start(self):
@@ -336,6 +349,8 @@ class Phone:
             return await self.download(**command)
         if what == "sign":
             return await self.identity.sign_this_device()
+        if what == "renew":
+            return await self.identity.renew()
         if what == "devices":
             return await signed_devices(self, command["user"])
         async with self.turn:

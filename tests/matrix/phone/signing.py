@@ -96,7 +96,7 @@ class Identity:
             self.take(seeds)
             with open(self.file, "w", encoding="utf-8") as file:
                 json.dump(seeds, file)
-            await self.phone.client("POST", "/keys/device_signing/upload", {
+            await self.phone.with_password("POST", "/keys/device_signing/upload", {
                 "master_key": self.described("master"),
                 "self_signing_key": self.described("self_signing", "master"),
                 "user_signing_key": self.described("user_signing", "master"),
@@ -105,6 +105,11 @@ class Identity:
         found = await self.phone.client("POST", "/keys/query", {"device_keys": {user: [device]}})
         await self.publish(user, device, self.signed(
             drop_unsigned(found["device_keys"][user][device]), "self_signing"))
+
+    async def renew(self):
+        """Sets encryption up anew: another identity takes the place of the one there was."""
+        os.remove(self.file)
+        await self.sign_this_device()
 
     def take(self, seeds):
         for usage in USAGES:

@@ -301,9 +301,12 @@ impl Phone {
 
     /// Writes a text without a seal, whatever the room wants; the event it is.
     pub async fn say_bare(&self, room: &str, body: &str) -> String {
-        let content = Text::plain(body).0;
-        let command =
-            json!({ "do": "put", "room": room, "kind": "m.room.message", "content": content });
+        self.send_bare(room, "m.room.message", Text::plain(body).0).await
+    }
+
+    /// Sends an event without a seal, whatever the room wants; the event it is.
+    pub async fn send_bare(&self, room: &str, kind: &str, content: Value) -> String {
+        let command = json!({ "do": "put", "room": room, "kind": kind, "content": content });
         self.ask_for_text(command).await
     }
 
@@ -324,6 +327,11 @@ impl Phone {
     /// Signs the device, of a phone that did not when it logged in, by a new identity of its person's.
     pub async fn sign(&self) {
         self.ask(json!({ "do": "sign" })).await;
+    }
+
+    /// Sets the person's encryption up anew: another identity, which signs this device.
+    pub async fn renew(&self) {
+        self.ask(json!({ "do": "renew" })).await;
     }
 
     /// Seals with a new key from the next message on.

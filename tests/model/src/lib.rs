@@ -22,6 +22,8 @@
 //! | `call TOOL JSON` | any tool; in the JSON `->` stands for `=>`, and ` ; ` for ` then ` |
 //! | `if TEXT ? STEP : STEP` | the first step when `TEXT` is in what came since it spoke last |
 //! | `error STATUS` | this HTTP status, every time |
+//! | `limited SECONDS STEP` | a usage limit that is over so long after it was first hit, then the step |
+//! | `locked STEP` | 401 until [`Model::unlock`], then the step |
 //!
 //! After the last step the model repeats what its last tool gave it.
 
@@ -29,7 +31,7 @@ use axum::{
     Json, Router,
     body::{Body, Bytes},
     extract::State,
-    http::{StatusCode, header::CONTENT_TYPE},
+    http::{HeaderName, HeaderValue, StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -39,9 +41,11 @@ use std::{
     convert::Infallible,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::sleep};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// Pieces of a dripped answer.
 const DRIPS: usize = 20;
@@ -74,6 +78,9 @@ struct Seen {
     /// Words, and what is done about a text with them; the newest first.
     told: Vec<(String, String)>,
     requests: Vec<Request>,
+    /// When its limit was first hit.
+    limited: Option<Instant>,
+    unlocked: bool,
 }
 
 /// What answers came to, as the service counts it.
@@ -87,6 +94,20 @@ pub struct Used {
 /// Of every answer, without what comes from memory.
 const INPUT_TOKENS: usize = 10;
 const OUTPUT_TOKENS: usize = 20;
+/// What goes into its memory, for five minutes and for an hour.
+const WRITTEN_5M: usize = 8;
+const WRITTEN_1H: usize = 4;
+
+/// All answers that were given to the end, and what the service would be paid for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Billed {
+    pub answers: u64,
+    pub input: u64,
+    pub output: u64,
+    pub cache_read: u64,
+    pub cache_write_5m: u64,
+    pub cache_write_1h: u64,
+}
 
 struct Request {
     at: Instant,
@@ -98,6 +119,28 @@ struct Request {
 }
 
 impl Shared {
+    /// What a real service answers while it is so; `None`: it is no longer.
+    #[expect(clippy::disallowed_methods, reason = "the service names the time of its reset")]
+    fn refuses(&self, until: Until) -> Option<Response> {
+        match until {
+            Until::Unlocked => (!self.look().unlocked)
+                .then(|| refusal(StatusCode::UNAUTHORIZED, "authentication_error", &[])),
+            Until::Passed(time) => {
+                let since = *self.look().limited.get_or_insert_with(Instant::now);
+                let left = time.checked_sub(since.elapsed()).filter(|left| !left.is_zero())?;
+                let reset = SystemTime::now() + left;
+                let reset = reset.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+                // Source of the names: the headers that 2.1.332 reads.
+                let headers = [
+                    ("anthropic-ratelimit-unified-status", "rejected".to_owned()),
+                    ("anthropic-ratelimit-unified-reset", reset.as_secs().to_string()),
+                    ("anthropic-ratelimit-unified-representative-claim", "five_hour".to_owned()),
+                ];
+                Some(refusal(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", &headers))
+            }
+        }
+    }
+
     fn look(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,16 +194,46 @@ impl Model {
         self.shared.look().told.insert(0, (words.into(), steps.into()));
     }
 
+    /// Somebody is logged in from now on.
+    pub fn unlock(&self) {
+        self.shared.look().unlocked = true;
+    }
+
     /// What all answers to requests came to in which `text` stands.
     pub fn used(&self, text: &str) -> Used {
         let mut used = Used::default();
         for request in &self.shared.look().requests {
             if request.answered.is_some() && request.body.to_string().contains(text) {
-                used.input_tokens += (INPUT_TOKENS + memory(&request.body)) as u64;
+                let written = WRITTEN_5M + WRITTEN_1H;
+                used.input_tokens += (INPUT_TOKENS + written + memory(&request.body)) as u64;
                 used.output_tokens += OUTPUT_TOKENS as u64;
             }
         }
         used
+    }
+
+    /// What all answers of conversations came to in whose requests `text` stands.
+    pub fn billed(&self, text: &str) -> Billed {
+        let mut billed = Billed::default();
+        for request in &self.shared.look().requests {
+            let answered = request.answered.is_some() && !tools(&request.body).is_empty();
+            if answered && request.body.to_string().contains(text) {
+                billed.answers += 1;
+                billed.input += INPUT_TOKENS as u64;
+                billed.output += OUTPUT_TOKENS as u64;
+                billed.cache_read += memory(&request.body) as u64;
+                billed.cache_write_5m += WRITTEN_5M as u64;
+                billed.cache_write_1h += WRITTEN_1H as u64;
+            }
+        }
+        billed
+    }
+
+    /// How many requests without tools were answered: titles and the like.
+    pub fn asides(&self) -> usize {
+        let seen = self.shared.look();
+        let aside = |one: &&Request| one.answered.is_some() && tools(&one.body).is_empty();
+        seen.requests.iter().filter(aside).count()
     }
 
     /// Waits for a request of a conversation in whose news (what came since the model spoke last)
@@ -255,14 +328,20 @@ async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>)
     let answer = answer(&request, &told);
     let thinks = if tools(&request).is_empty() { Duration::ZERO } else { shared.look().thinks };
     sleep(thinks + answer.silence).await;
+    if let Some(refused) = answer.until.and_then(|until| shared.refuses(until)) {
+        return refused;
+    }
     if let Some(status) = answer.status {
         let error =
             json!({ "type": "error", "error": { "type": "api_error", "message": "told to fail" } });
         return (status, Json(error)).into_response();
     }
     let model = request["model"].clone();
-    let usage = json!({ "input_tokens": INPUT_TOKENS, "cache_creation_input_tokens": 0,
-        "cache_read_input_tokens": memory(&request), "output_tokens": OUTPUT_TOKENS });
+    let usage = json!({ "input_tokens": INPUT_TOKENS, "output_tokens": OUTPUT_TOKENS,
+        "cache_creation_input_tokens": WRITTEN_5M + WRITTEN_1H,
+        "cache_creation": { "ephemeral_5m_input_tokens": WRITTEN_5M,
+            "ephemeral_1h_input_tokens": WRITTEN_1H },
+        "cache_read_input_tokens": memory(&request) });
     let message = |content: Vec<Value>, stop: Value| {
         json!({ "id": format!("msg_{:016x}", rand::random::<u64>()), "type": "message", "role": "assistant",
             "model": model, "content": content, "stop_reason": stop, "stop_sequence": null, "usage": usage })
@@ -305,7 +384,20 @@ async fn messages(State(shared): State<Arc<Shared>>, Json(request): Json<Value>)
             Ok::<_, Infallible>(Bytes::from(format!("event: {name}\ndata: {event}\n\n")))
         }
     });
-    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(body)).into_response()
+    let request = format!("req_{:016x}", rand::random::<u64>());
+    let headers = [(CONTENT_TYPE, "text/event-stream".to_owned()), (REQUEST_ID, request)];
+    (headers, Body::from_stream(body)).into_response()
+}
+
+fn refusal(status: StatusCode, kind: &str, headers: &[(&'static str, String)]) -> Response {
+    let error = json!({ "type": "error", "error": { "type": kind, "message": "told to refuse" } });
+    let mut response = (status, Json(error)).into_response();
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(*name, value);
+        }
+    }
+    response
 }
 
 struct Answer {
@@ -313,11 +405,25 @@ struct Answer {
     silence: Duration,
     dripped: Duration,
     status: Option<StatusCode>,
+    until: Option<Until>,
+}
+
+/// Until when it refuses.
+#[derive(Clone, Copy)]
+enum Until {
+    Passed(Duration),
+    Unlocked,
 }
 
 impl From<Value> for Answer {
     fn from(content: Value) -> Self {
-        Self { content, silence: Duration::ZERO, dripped: Duration::ZERO, status: None }
+        Self {
+            content,
+            silence: Duration::ZERO,
+            dripped: Duration::ZERO,
+            status: None,
+            until: None,
+        }
     }
 }
 
@@ -409,6 +515,12 @@ fn play(step: &str, request: &Value) -> Answer {
             };
             play(if news(request).contains(words) { yes } else { no }, request)
         }
+        "limited" => {
+            let until =
+                first.parse().ok().map(|seconds| Until::Passed(Duration::from_secs(seconds)));
+            Answer { until, ..play(more, request) }
+        }
+        "locked" => Answer { until: Some(Until::Unlocked), ..play(rest, request) },
         "error" => Answer { status: first.parse().ok().and_then(status), ..text("").into() },
         _ => text(&format!("no step is called {verb}")).into(),
     }

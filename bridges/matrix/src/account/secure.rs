@@ -10,10 +10,13 @@ use matrix_sdk::{
         recovery::{RecoveryError, RecoveryState},
         secret_storage::SecretStorageError,
     },
-    ruma::api::client::{
-        filter::{FilterDefinition, RoomFilter},
-        sync::sync_events::v3::Filter,
-        uiaa::{AuthData, MatrixUserIdentifier, Password, UiaaInfo, UserIdentifier},
+    ruma::api::{
+        client::{
+            filter::{FilterDefinition, RoomFilter},
+            sync::sync_events::v3::Filter,
+            uiaa::{AuthData, MatrixUserIdentifier, Password, UiaaInfo, UserIdentifier},
+        },
+        error::ErrorKind,
     },
 };
 use std::time::Duration;
@@ -122,8 +125,35 @@ impl From<RecoveryError> for SecureFailed {
 }
 
 impl SecureFailed {
+    fn is_login_gone(&self) -> bool {
+        match self {
+            Self::Ask(error) => *error == AskError::UnknownToken,
+            Self::Failed(error) => why::is_login_gone(error),
+            Self::NotReady(error) => match &**error {
+                NotReady::Account(error) => why::is_login_gone(error),
+                NotReady::Unreached(error) => matches!(
+                    error.client_api_error_kind(),
+                    Some(ErrorKind::UnknownToken { .. } | ErrorKind::MissingToken)
+                ),
+                NotReady::Folder(_)
+                | NotReady::Store(_)
+                | NotReady::Halves(_)
+                | NotReady::Database(_) => false,
+            },
+            Self::WrongRecoveryKey
+            | Self::PasswordNeeded
+            | Self::WrongPassword
+            | Self::ApprovalNeeded(_)
+            | Self::ForeignBackup
+            | Self::Secrets(_) => false,
+        }
+    }
+
     /// What to do, as a sentence.
     pub fn mend(&self) -> &'static str {
+        if self.is_login_gone() {
+            return "Log in anew: vigie init matrix --again. Sessions go on.";
+        }
         match self {
             Self::WrongRecoveryKey => {
                 "It has twelve groups of four letters and digits, or is the passphrase that was chosen in its place. Run this again: vigie init matrix"

@@ -83,7 +83,7 @@ fn objection(before: &People, now: &People, admitted: &BTreeSet<OwnedUserId>) ->
         now.joined.iter().chain(&now.invited).filter(|user| !was_there(user)).collect();
     if let Some(stranger) = strangers.first() {
         return Some(format!(
-            "the room was replaced by another one, and {stranger} is in that one and was not in this one. Remove them there, then Vigie goes on there; or connect that room by itself: vigie pair at the desk, then /pair and the code there"
+            "the room was replaced by another one, and {stranger} is in that one and was not in this one. Remove them there, then Vigie goes on there; or connect that room by itself: vigie pair at the desk, then !pair and the code there"
         ));
     }
     if !now.joined.iter().any(|user| admitted.contains(user)) {

@@ -10,7 +10,7 @@ use crate::{NotReady, account::line, why};
 const LONGEST: Duration = Duration::from_mins(1);
 
 /// The account's access is gone and does not come back by itself.
-const LOGGED_OUT: &str = "the homeserver has logged Vigie out: its access token is not taken any more. At the desk, run `vigie init matrix --again`";
+const LOGGED_OUT: &str = "the homeserver has logged Vigie out: its access token is not taken any more. Log in anew at the desk: vigie down, then vigie init matrix --again";
 
 const LOCKED: &str = "the homeserver has locked or deactivated Vigie's account: ask whoever runs the homeserver, then start Vigie again";
 

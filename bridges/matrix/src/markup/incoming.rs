@@ -16,14 +16,24 @@ pub(crate) fn words(content: &Map<String, Value>, me: &str) -> String {
 }
 
 /// Some clients take every `/word` for a command of their own and do not send it, so `!status` is
-/// `/status`. Only for words that are commands of Vigie's.
+/// `/status`. Only for words that are commands of Vigie's, and for a word alone, which is nothing else: of
+/// that it is said that there is no such command.
 fn as_command(text: &str) -> String {
     let word = text.strip_prefix('!').and_then(|rest| rest.split(char::is_whitespace).next());
     let is_ours = |word: &str| {
         let word = word.to_ascii_lowercase();
         word == "help" || word == "pair" || MENU.iter().any(|entry| entry.word == word)
     };
-    if word.is_some_and(is_ours) { text.replacen('!', "/", 1) } else { text.to_owned() }
+    let alone = |word: &str| {
+        text.len() == word.len() + 1
+            && word.len() > 2
+            && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+    };
+    if word.is_some_and(|word| is_ours(word) || alone(word)) {
+        text.replacen('!', "/", 1)
+    } else {
+        text.to_owned()
+    }
 }
 
 /// The words under a file: there are some only where the file's name stands beside them.
@@ -102,6 +112,9 @@ mod tests {
             ("!status", "/status"),
             ("!New PD-285 try it", "/New PD-285 try it"),
             ("!important: stop", "!important: stop"),
+            ("!frobnicate", "/frobnicate"),
+            ("!frobnicate this", "!frobnicate this"),
+            ("!ls", "!ls"),
             ("! status", "! status"),
             ("well!status", "well!status"),
         ] {

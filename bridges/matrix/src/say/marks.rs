@@ -44,7 +44,7 @@ fn emoji(mark: &Mark) -> Option<&'static str> {
     match mark {
         Mark::Stored { .. } | Mark::Kept { .. } => None,
         Mark::Taken { .. } => Some("👌"),
-        Mark::NotTaken { .. } => Some("👎"),
+        Mark::NotTaken { .. } => Some("⚠️"),
     }
 }
 
@@ -189,6 +189,6 @@ mod tests {
         assert_eq!(shown(&stored(Some("2nd in line"))), (None, Some("2nd in line".into())));
         assert_eq!(shown(&kept), (None, None));
         assert_eq!(shown(&taken), (Some("👌"), None));
-        assert_eq!(shown(&not), (Some("👎"), Some("it ended".into())));
+        assert_eq!(shown(&not), (Some("⚠️"), Some("it ended".into())));
     }
 }

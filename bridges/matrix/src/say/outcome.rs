@@ -22,13 +22,14 @@ const AFTER_TOO_MUCH: Duration = Duration::from_secs(5);
 const AFTER_NO_CONNECTION: Duration = Duration::from_secs(2);
 const LONGEST_WITHOUT_CONNECTION: Duration = Duration::from_secs(30);
 
-/// Until a person has done something about it.
-const AFTER_TROUBLE: Duration = Duration::from_mins(1);
+/// Until a person has done something about it. They start Vigie anew then, and what waits does so over that:
+/// so no longer than they would wonder.
+const AFTER_TROUBLE: Duration = Duration::from_secs(10);
 
 /// What the disk or the encryption could not do now, it may do soon.
 const AFTER_A_FAULT: Duration = Duration::from_secs(5);
 
-const BAD_TOKEN: &str = "the homeserver does not know our login any more, so nothing is sent or heard; log in anew with: vigie init matrix --again";
+const BAD_TOKEN: &str = "the homeserver does not know our login any more, so nothing is sent or heard; log in anew at the desk: vigie down, then vigie init matrix --again";
 
 const NOT_SIGNED: &str = "our own device is not signed, so nothing can be encrypted for signed devices; run: vigie doctor";
 

@@ -4,7 +4,7 @@ use matrix_lab::{Invitation, Membership, Passage, Phone, Proxy, shared, tools};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-use super::support::{Daemon, Ground, Wish};
+use super::support::{Daemon, Ground, Wish, until_on_disk};
 
 #[tokio::test]
 async fn a_late_key_opens_what_it_is_for_and_holds_nobody_up() {
@@ -66,6 +66,31 @@ async fn words_without_encryption_are_refused_and_that_is_said_once() {
     ground.while_hearing(story).await;
     let why = daemon.not_read();
     assert!(why.len() == 1 && why[0].contains("without encryption"), "{why:?}");
+}
+
+#[tokio::test]
+async fn a_vote_without_encryption_decides_nothing() {
+    let Some(tools) = tools() else { return };
+    let ground = Ground::new(&tools).await;
+    let Ground { ada, daemon, .. } = &ground;
+    let story = async {
+        let room = ground.room().await;
+        let poll = ada.say(&room, "a poll, say").await;
+        let relation = json!({ "rel_type": "m.reference", "event_id": poll });
+        let unstable = "org.matrix.msc3381.poll.response";
+        let vote = json!({ "m.relates_to": relation, unstable: { "answers": ["allow"] } });
+        ada.send_bare(&room, unstable, vote).await;
+        daemon.until("words about it", |daemon| !daemon.not_read().is_empty()).await;
+        let stable = json!({ "m.relates_to": relation, "m.selections": ["allow"] });
+        ada.send_bare(&room, "m.poll.response", stable).await;
+        ada.say(&room, "later").await;
+        daemon.until_texts(&["a poll, say", "later"]).await;
+        until_on_disk(&ground, ada.user(), "done", 4).await;
+    };
+    ground.while_hearing(story).await;
+    let why = daemon.not_read();
+    assert!(why.len() == 1 && why[0].contains("without encryption"), "{why:?}");
+    assert_eq!(daemon.heard().len(), 2, "{:#?}", daemon.heard());
 }
 
 #[tokio::test]

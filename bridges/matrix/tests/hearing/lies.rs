@@ -2,16 +2,13 @@
 
 use matrix_lab::{Answer, Membership, Passage, Phone, Proxy, shared, tools};
 use serde_json::{Value, json};
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 use vigie_core::bridge::HeardKind;
 
-use super::support::{Ground, PATIENCE, Wish};
+use super::support::{Ground, Wish, until_on_disk};
 
 async fn before_it() -> Option<(Proxy, Ground)> {
     let tools = tools()?;
@@ -211,23 +208,6 @@ async fn room_of(ground: &Ground, bob: &Phone) -> String {
     let levels = json!({ "users": { bob.user(): 50 } });
     ground.ada.set_state(&room, "m.room.power_levels", "", levels).await;
     room
-}
-
-/// Waits until so many events of somebody are on disk and stand so.
-async fn until_on_disk(ground: &Ground, who: &str, state: &str, number: i64) {
-    let db = rusqlite::Connection::open(ground.home.path().join("matrix/matrix.db")).unwrap();
-    db.busy_timeout(Duration::from_secs(5)).unwrap();
-    let wait = async {
-        loop {
-            let ask = "select count(*) from heard where sender = ?1 and state = ?2";
-            let found: i64 = db.query_row(ask, [who, state], |row| row.get(0)).unwrap();
-            if found >= number {
-                return;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, wait).await.unwrap();
 }
 
 #[tokio::test]

@@ -262,6 +262,23 @@ impl Ground {
     }
 }
 
+/// Waits until so many events of somebody are on disk and stand so.
+pub(crate) async fn until_on_disk(ground: &Ground, who: &str, state: &str, number: i64) {
+    let db = rusqlite::Connection::open(ground.home.path().join("matrix/matrix.db")).unwrap();
+    db.busy_timeout(Duration::from_secs(5)).unwrap();
+    let wait = async {
+        loop {
+            let ask = "select count(*) from heard where sender = ?1 and state = ?2";
+            let found: i64 = db.query_row(ask, [who, state], |row| row.get(0)).unwrap();
+            if found >= number {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, wait).await.unwrap();
+}
+
 /// Logs a new account in, as `vigie init matrix` does; its id.
 async fn account(server: &Homeserver, url: &str, home: &Path) -> String {
     let login = server.user("vigie").await;

@@ -56,7 +56,7 @@ async fn a_message_is_read_then_waits_then_is_taken() {
 
         let not = mark(&asked, Mark::NotTaken { why: "PD-285 has ended".into() });
         assert_eq!(desk.say(&place, &not).await.unwrap().calls, 3);
-        desk.ada.wait_reaction(room, &asked, "👎").await;
+        desk.ada.wait_reaction(room, &asked, "⚠️").await;
         desk.ada.wait_message(room, "PD-285 has ended").await;
         desk.until("the earlier one is gone", || async {
             !desk.ada.view().message(room, &asked).unwrap().has_reaction(&desk.me, "👌")

@@ -140,7 +140,8 @@ fn who_begins_anew_reads_all_of_it_and_nothing_of_before_the_session() {
     }
     home.append("one/subagents/agent-x.jsonl", &answer("b", 2, 1));
     let all = read_usage(&home.env(), "one", since());
-    let told: Vec<_> = all.iter().map(|used| (used.key.message.as_str(), used.subagent.clone())).collect();
+    let told: Vec<_> =
+        all.iter().map(|used| (used.key.message.as_str(), used.subagent.clone())).collect();
     assert_eq!(told, [("a", None), ("b", Some("x".into()))]);
     assert!(read_usage(&home.env(), "two", since()).is_empty());
     assert!(read_usage(&home.env(), "../one", since()).is_empty());

@@ -39,6 +39,8 @@ pub(super) enum Way {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
     Started,
+    /// Its account works again.
+    AccountWorks,
     /// Somebody writes to it, since it is past what was set aside for it.
     Stirred,
     Answered,
@@ -179,6 +181,7 @@ impl Work<'_> {
             Life::Idle { .. } if self.state.line_of(session.id).next().is_some() => {
                 Way::Waits(Until::PeopleFirst)
             }
+            Life::Idle { .. } if self.is_held_back(session) => Way::Waits(Until::AccountWorks),
             Life::Idle { .. } if over_budget => Way::Waits(Until::Stirred),
             Life::Idle { .. } => Way::Prompt,
             Life::Working { .. } if self.state.mail_lately.takes_nothing.contains(&session.id) => {
@@ -218,6 +221,7 @@ impl Work<'_> {
             message: None,
             mails: mails.iter().map(|mail| mail.id).collect(),
             of_step: None,
+            goes_on: None,
             state: PromptState::Queued,
         };
         for mail in mails {

@@ -59,6 +59,10 @@ impl Work<'_> {
                     Life::Ended { .. } => "has ended",
                 };
                 let why = match until {
+                    Until::AccountWorks => {
+                        let limited = self.limited_words(session.id).unwrap_or_default();
+                        format!("reads it later: {limited}")
+                    }
                     Until::Started => "starts; it reads it then".into(),
                     Until::Stirred => {
                         "is past what was set aside for it; it reads it in its next turn".into()

@@ -46,7 +46,11 @@ impl State {
             | Command::Unpair { .. }
             | Command::AddToken { .. }
             | Command::RevokeToken { .. }
+            | Command::RevokeGrant { .. }
+            | Command::Grants
             | Command::EndTree { .. }
+            | Command::RetryAccount { .. }
+            | Command::HandOver { .. }
             | Command::Workflows
             | Command::Runs(_)
             | Command::Tokens

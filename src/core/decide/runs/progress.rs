@@ -78,7 +78,8 @@ impl Work<'_> {
         };
         let Some(place) = &row.place else { return everywhere() };
         let heard = self.state.is_fine(&(place.bridge.clone(), place.chat.clone()));
-        let loud = if self.awake(&cause).people.is_empty() { level.min(Level::Note) } else { level };
+        let loud =
+            if self.awake(&cause).people.is_empty() { level.min(Level::Note) } else { level };
         let mut all = vec![(target_of(place), loud)];
         if level == Level::Ring && !heard {
             all.extend(everywhere().into_iter().filter(|(to, _)| *to != target_of(place)));
@@ -157,8 +158,7 @@ impl Work<'_> {
         // Whoever started it where they are has its end there in any case.
         let asked = row.place.is_some().then_some(Level::Note);
         let Some(set) = self.loudness(kind).level().or(asked) else { return };
-        let level =
-            if (level, set) == (Level::Note, Level::Ring) { set } else { level.min(set) };
+        let level = if (level, set) == (Level::Note, Level::Ring) { set } else { level.min(set) };
         let post = show::note(level, text, buttons);
         self.post_to_places(&row, &post, Rank::Final);
     }

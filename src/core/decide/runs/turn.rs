@@ -171,6 +171,7 @@ impl Work<'_> {
             message: None,
             mails: Vec::new(),
             of_step: Some(of_step.clone()),
+            goes_on: None,
             state: PromptState::Queued,
         };
         let id = prompt.id;
@@ -192,7 +193,7 @@ impl Work<'_> {
         )
     }
 
-    fn has_it(&self, of_step: &OfStep) -> bool {
+    pub(in crate::decide) fn has_it(&self, of_step: &OfStep) -> bool {
         let known = self.state.runs.get(of_step.run);
         let work = known.and_then(|known| known.at_work.get(&of_step.step));
         work.is_some_and(|work| {
@@ -338,6 +339,9 @@ impl Work<'_> {
         if self.turn_of_step(session).is_some_and(|of| is_its(&of.step)) {
             return self.interrupt(session);
         }
+        if self.drop_cut_of_step(session, is_its) {
+            return;
+        }
         let its = |prompt: &&Prompt| prompt.of_step.as_ref().is_some_and(is_its);
         let waits = self.state.line_of(session).find(its).cloned();
         let Some(mut prompt) = waits else { return };
@@ -365,6 +369,7 @@ impl Work<'_> {
             })
         };
         let session = waits.map(|prompt| prompt.session).or_else(|| turns().map(|s| s.id));
+        let session = session.or_else(|| self.cut_with_step(&of_step));
         let Some(session) = session else { return false };
         let known = self.state.runs.get(run);
         let since = known.and_then(|known| match known.run.step(step) {

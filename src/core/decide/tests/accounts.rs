@@ -1,4 +1,7 @@
-use super::{ledger::used, world::{World, main_chat}};
+use super::{
+    ledger::used,
+    world::{World, main_chat},
+};
 use crate::{
     account::{Budgets, Scope, Wanted},
     agent::{AgentEvent, OrderKind},
@@ -190,4 +193,23 @@ fn costs_are_told_in_a_chat_by_day_and_story() {
     assert!(w.last().text().contains("the story PD-1 may cost $3.00"), "{}", w.last().text());
     w.writes("/budget PD-1 a lot");
     assert!(w.last().text().contains("such as /budget PD-285 5"), "{}", w.last().text());
+}
+
+#[test]
+fn what_an_agent_without_records_tells_counts_until_its_records_are_read() {
+    let mut w = world(Budgets { day: Some(1000), ..Budgets::default() }, &["docs", "other"]);
+    works(&mut w, "docs", "go");
+    pays(&mut w, "other", "a", 100);
+    let cost = |micro_usd| AgentEvent::Cost { micro_usd, input_tokens: 1, output_tokens: 1 };
+    w.report("docs", cost(400));
+    w.report("docs", cost(500));
+    let day = |w: &World| {
+        let days = w.state.accounts.values().filter(|a| matches!(a.scope, Scope::Day { .. }));
+        days.map(|account| account.micro_usd).collect::<Vec<_>>()
+    };
+    assert_eq!(day(&w), [600]);
+    pays(&mut w, "docs", "b", 300);
+    assert_eq!(day(&w), [400]);
+    pays(&mut w, "docs", "c", 600);
+    assert_eq!(interrupts(&w, "docs"), 1);
 }

@@ -181,8 +181,9 @@ impl Day {
     }
 
     fn answer_what_is_due(&mut self) {
-        let due: Vec<_> = self.w.state.open_gates().map(|gate| gate.id).collect();
-        for id in due.into_iter().filter(|id| self.answers[id] <= self.w.now) {
+        let is_due = |gate: &&crate::gate::Gate| self.answers[&gate.id] <= self.w.now;
+        let due: Vec<_> = self.w.state.open_gates().filter(is_due).map(|gate| gate.id).collect();
+        for id in due {
             let gate = self.w.state.gates[&id].clone();
             let word = if matches!(gate.ask, Asked::Questions { .. }) { "1" } else { "approve" };
             let words = format!("{word} {}", gate.code);
@@ -296,7 +297,9 @@ fn run(seed: u64) -> String {
     for ((told, text), (morning, waiting)) in digests.iter().zip(&of_nights) {
         assert!(*told - at(morning) < TimeDelta::minutes(1), "{told}");
         assert!(waiting.iter().take(12).all(|code| text.contains(code)), "{waiting:?}: {text}");
-        assert!(text.contains(&format!("Waiting for you ({}):", waiting.len())) || waiting.is_empty());
+        assert!(
+            text.contains(&format!("Waiting for you ({}):", waiting.len())) || waiting.is_empty()
+        );
     }
     day.nothing_is_lost();
     let Tally { decisions, answered, failures, finished, runs } = day.tally;

@@ -3,18 +3,23 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
 mod accounts;
+mod attention;
 mod budget;
 mod day;
 mod desk;
 mod gates;
-mod ledger;
+mod grants;
+mod handover;
+mod kept;
 mod late;
+mod ledger;
 mod lord;
 mod mail;
+mod outages;
 mod outbox;
 mod people;
-mod readers;
 mod quiet;
+mod readers;
 mod ring;
 mod routing;
 mod ruled;

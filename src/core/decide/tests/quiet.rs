@@ -182,7 +182,10 @@ fn a_failure_of_the_night_comes_silently_and_rings_with_the_digest() {
 #[test]
 fn there_is_one_digest_a_day_over_restarts_and_after_a_long_sleep() {
     let mut w = evening();
-    w.report("PD-300", AgentEvent::Cost { micro_usd: 1_230_000, input_tokens: 1, output_tokens: 1 });
+    w.report(
+        "PD-300",
+        AgentEvent::Cost { micro_usd: 1_230_000, input_tokens: 1, output_tokens: 1 },
+    );
     w.finishes("PD-300", "The pier is built.");
     w.finishes("PD-300", "And painted.");
     until(&mut w, "2026-12-01T06:01:00Z");

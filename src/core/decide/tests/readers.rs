@@ -177,7 +177,7 @@ fn a_group_is_told_once_of_each() {
     says(&mut w, &all);
     let told = w.last().clone();
     assert_eq!(told.post.level, Level::Ring);
-    assert!(told.text().contains("@eve:example.org is in there now"), "{}", told.text());
+    assert!(told.text().contains("@eve:example.org is in here now"), "{}", told.text());
     for _ in 0..3 {
         w.crash();
         says(&mut w, &all);

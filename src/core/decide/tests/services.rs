@@ -507,7 +507,7 @@ fn that_a_turn_failed_comes_after_what_was_answered_before() {
         "PD-285",
         AgentEvent::TurnFailed {
             turn: None,
-            kind: crate::agent::FailureKind::Service,
+            kind: crate::agent::FailureKind::Other,
             text: "overloaded".into(),
         },
     );

@@ -204,7 +204,7 @@ fn an_empty_answer_still_ends_the_turn_visibly() {
 }
 
 #[test]
-fn an_error_of_the_service_rings_and_the_session_goes_on() {
+fn a_request_that_is_refused_rings_and_the_session_goes_on() {
     let mut w = World::with(&["PD-285"]);
     w.writes("[PD-285] go");
     w.takes("PD-285");
@@ -212,12 +212,12 @@ fn an_error_of_the_service_rings_and_the_session_goes_on() {
         "PD-285",
         AgentEvent::TurnFailed {
             turn: None,
-            kind: FailureKind::Service,
-            text: "529 overloaded".into(),
+            kind: FailureKind::Request,
+            text: "413 too large".into(),
         },
     );
     w.doing("PD-285", Doing::Idle);
-    assert!(w.said("could not reach its service"));
+    assert!(w.said("was refused by its service"));
     w.writes("[PD-285] again");
     assert_eq!(w.handed("PD-285"), ["go", "again"]);
 }

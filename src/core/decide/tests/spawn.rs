@@ -593,10 +593,10 @@ fn the_last_answer_is_kept_whole_masked_and_bounded() {
     assert!(answer.ends_with("more bytes stand in its transcript)"), "it says that it was cut");
     w.writes("[PD-1] once more");
     w.takes("PD-1");
-    let kind = crate::agent::FailureKind::Limit;
-    w.report("PD-1", AgentEvent::TurnFailed { turn: None, kind, text: "until 18:00".into() });
+    let kind = crate::agent::FailureKind::Request;
+    w.report("PD-1", AgentEvent::TurnFailed { turn: None, kind, text: "too large".into() });
     let answer = w.answer("PD-1");
-    assert!(answer.starts_with("(no answer: PD-1 is at its usage limit"), "{answer}");
+    assert!(answer.starts_with("(no answer: PD-1 was refused by its service"), "{answer}");
     w.doing("PD-1", Doing::Idle);
     w.writes("[PD-1] and again");
     w.takes("PD-1");

@@ -42,8 +42,17 @@ fn view(life: Life) -> SessionView {
         stirred: Stirred::default(),
         of_run: None,
         counted: None,
+        cut: None,
+        handing_over: None,
     };
-    SessionView { session, open_gates: vec![], queued: 0, unread_mail: 0, started_by: None }
+    SessionView {
+        session,
+        open_gates: vec![],
+        queued: 0,
+        unread_mail: 0,
+        started_by: None,
+        limited: None,
+    }
 }
 
 fn working() -> SessionView {
@@ -167,6 +176,7 @@ fn what_waits_for_it_stands_beside_it_as_text() {
         message: None,
         mails: vec![],
         of_step: None,
+        goes_on: None,
         state: PromptState::Queued,
     };
     let queue = [prompt("<b>first</b>", Some("ines")), prompt("then", None)];

@@ -6,15 +6,18 @@ mod command;
 mod permission;
 mod said;
 mod server;
+mod wait;
 
 use std::{
     fs,
+    io::Write as _,
     sync::{Arc, Mutex, PoisonError},
+    time::Instant,
 };
 use vigie_workflow::run::{Asks, Ended, Outcome, Spent};
 
 use super::{
-    Keeper, output,
+    Keeper, appended, output,
     pour::into_file,
     process::{GRACE, Program, Ran, Status, Takers},
 };
@@ -28,6 +31,7 @@ use crate::{
 };
 use permission::Permission;
 use said::{Answer, Said};
+use wait::{GO_ON, Waited, wait_for};
 
 /// What it said last, whole.
 const ANSWER: &str = "answer";
@@ -51,7 +55,45 @@ impl Keeper {
         }
     }
 
+    /// The turn, and the same again where it was cut off by what passes.
     fn turn(&mut self, claude: &Claude, before: Spent) -> Result<Option<Left>, String> {
+        let (mut claude, mut before) = (claude.clone(), before);
+        let mut tries = 0;
+        loop {
+            let (ran, said) = self.one_turn(&claude, before)?;
+            let exited = matches!(ran, Ran::Exited(_));
+            let wait = said.answer.as_ref().filter(|_| exited);
+            let Some(wait) = wait.and_then(|answer| wait_for(answer, tries)) else {
+                return Ok(self.judge(&claude, before, ran, &said));
+            };
+            let spent = sum(before, said.spent);
+            let id = said.conversation.unwrap_or_else(|| command::id(&claude).to_owned());
+            let over = |outcome| {
+                let mut ended = Ended { spent, ..Ended::of(outcome) };
+                ended.output.conversation = Some(id.clone());
+                Ok(Some(Left::Ended(ended)))
+            };
+            if Instant::now() + wait.pause >= self.deadline {
+                let why = format!("it is {}, and its timeout ends before that", wait.words);
+                return over(Outcome::Failed { why });
+            }
+            if let Ok(mut file) = appended(&self.folder.join(OUT)) {
+                // Who follows misses a line where the disk is full; nothing else does.
+                let _ = writeln!(file, "[vigie] {}: it waits and goes on then", wait.words);
+            }
+            match self.rest(wait.pause) {
+                Waited::Over => {}
+                Waited::Cancelled => return over(Outcome::Cancelled),
+                Waited::BrokenOff => return Ok(None),
+            }
+            tries += 1;
+            before = spent;
+            claude.prompt = GO_ON.into();
+            claude.conversation = Talk::GoOn { id };
+        }
+    }
+
+    fn one_turn(&mut self, claude: &Claude, before: Spent) -> Result<(Ran, Said), String> {
         let permission = Arc::new(Permission::new(claude, self.mask.clone()));
         let door = server::open(permission)
             .map_err(|error| format!("its permissions cannot be watched over: {error}"))?;
@@ -78,7 +120,7 @@ impl Keeper {
         let program = Program { name: &program, args: &args, input, env: &env, grace };
         let ran = self.run(program, takers, self.deadline);
         let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(self.judge(claude, before, ran, &said))
+        Ok((ran, said))
     }
 
     fn judge(&self, claude: &Claude, before: Spent, ran: Ran, said: &Said) -> Option<Left> {

@@ -13,7 +13,7 @@ use vigie_workflow::run::Spent;
 
 use super::command::over_budget;
 use crate::runner::{
-    keep::{Event, mask::Mask, pour, private, process::Status},
+    keep::{Event, appended, mask::Mask, pour, process::Status},
     task::Claude,
 };
 
@@ -57,6 +57,9 @@ pub(super) struct Answer {
     pub is_error: bool,
     #[serde(default)]
     pub terminal_reason: Option<String>,
+    /// Of the service, where that refused.
+    #[serde(default)]
+    api_error_status: Option<u16>,
     #[serde(default)]
     pub subtype: Option<String>,
     #[serde(default)]
@@ -116,7 +119,7 @@ pub(super) fn follow(
     said: &Mutex<Said>,
     tell: &SyncSender<Event>,
 ) {
-    let mut file = private(path);
+    let mut file = appended(path);
     let mut line = Vec::new();
     let mut take = |line: &[u8]| {
         let shown = said.lock().unwrap_or_else(PoisonError::into_inner).take(line);
@@ -198,6 +201,12 @@ impl Answer {
                 output_tokens: self.usage.output_tokens,
             },
         }
+    }
+
+    /// With which HTTP status the service refused the turn, when that is why it ended.
+    pub(super) fn refused(&self) -> Option<u16> {
+        let reason = self.terminal_reason.as_deref() == Some("api_error");
+        self.api_error_status.filter(|_| self.is_error && reason)
     }
 
     /// Only these three count: a request that failed says `success` too.

@@ -86,8 +86,8 @@ fn a_turn_that_comes_to_nothing_fails_the_step_or_leaves_it_in_doubt() {
                     "PD-9",
                     AgentEvent::TurnFailed {
                         turn: None,
-                        kind: crate::agent::FailureKind::Limit,
-                        text: "out of credit".into(),
+                        kind: crate::agent::FailureKind::Request,
+                        text: "too large".into(),
                     },
                 );
             },

@@ -44,8 +44,8 @@ use crate::{
     run::StepOrder,
     session::Session,
     state::{
-        Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules, State,
-        Strangers, WorkflowRules, WorktreeRule,
+        Accounts, Chat, Facts, Found, HeardOutcome, HeardRow, Person, Project, Role, Row, Rules,
+        State, Strangers, WorkflowRules, WorktreeRule,
     },
 };
 
@@ -164,6 +164,7 @@ fn rules() -> Rules {
         bounds: Bounds::default(),
         workflows: WorkflowRules::default(),
         lord: None,
+        accounts: Accounts { of: HashMap::new(), zone: Some("Europe/Paris".into()) },
         policies: Vec::new(),
         ringing: Ringing {
             remind: None,
@@ -426,11 +427,13 @@ impl World {
             Row::Frozen(f) => format!("frozen {}", f.run),
             Row::RunLog(l) => format!("log {} {:020}", l.run, l.seq),
             Row::Slot(s) => format!("slot {}", s.workflow),
+            Row::Outage(a) => format!("outage {}", a.account),
             Row::Happened(h) => format!("happened {:020}", h.number),
             Row::Digest(d) => format!("digest {}", d.human),
             Row::Mute(m) => format!("mute {} {:?}", m.human, m.what),
             Row::Account(a) => format!("account {:?}", a.scope),
             Row::Ledger(l) => format!("ledger {} {}", l.used.key.message, l.used.key.request),
+            Row::Grant(g) => format!("grant {:020}", g.number),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 self.journal_of.push((entry.kind.clone(), entry.session));
@@ -539,10 +542,12 @@ impl World {
                 | Row::Identity(_)
                 | Row::LastHeard(_)
                 | Row::Slot(_)
+                | Row::Outage(_)
                 | Row::Happened(_)
                 | Row::Digest(_)
                 | Row::Mute(_)
                 | Row::Account(_)
+                | Row::Grant(_)
                 | Row::Journal(_) => {}
                 Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Ledger(_) => continue,
             }

@@ -1,0 +1,464 @@
+//! What happens when an account of agents is stopped: by its usage limit, an overload, a lost login,
+//! an unpaid bill. All of its work waits, which is said once, and goes on by itself, one session after
+//! the other.
+
+mod cut;
+mod words;
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use super::{About, Work, commands::NEEDS_TALKER, hush::Cause};
+use crate::{
+    Timestamp,
+    bridge::Post,
+    command::Refusal,
+    delivery::{Rank, Shown},
+    id::{AccountName, AgentName, HumanId, SessionId},
+    limit::named_reset,
+    outage::{LimitedView, Named, OutageRow, Stand, Trouble, Why, Works},
+    prompt::{Prompt, PromptState},
+    ringing::Kind,
+    session::{Life, Session},
+    state::{Chat, Role, Row, State},
+    text,
+};
+
+/// Pauses between tries, where no time was named; the last is repeated. Limits of a minute exist, and
+/// longer ones are asked about rarely.
+const LIMIT_PAUSES: [TimeDelta; 6] = [
+    TimeDelta::minutes(1),
+    TimeDelta::minutes(2),
+    TimeDelta::minutes(5),
+    TimeDelta::minutes(15),
+    TimeDelta::minutes(30),
+    TimeDelta::minutes(60),
+];
+
+/// The same for a service that has too much to do; the agent itself has tried for some minutes before.
+const OVERLOAD_PAUSES: [TimeDelta; 6] = [
+    TimeDelta::seconds(30),
+    TimeDelta::minutes(1),
+    TimeDelta::minutes(2),
+    TimeDelta::minutes(5),
+    TimeDelta::minutes(10),
+    TimeDelta::minutes(15),
+];
+
+/// Past that it is tried no more by itself: nobody's limit lasts longer …
+const LIMIT_ENDS: TimeDelta = TimeDelta::days(9);
+
+/// … and an outage of so long needs somebody to look.
+const OVERLOAD_ENDS: TimeDelta = TimeDelta::hours(12);
+
+/// An overload that is over sooner is not worth a message.
+const SAID_AFTER: TimeDelta = TimeDelta::minutes(5);
+
+/// After a time that was named, so that not everybody's agents come in the same second.
+const AFTER_RESET_MS: u64 = 20_000;
+
+/// From one session that goes on to the next.
+const STAGGER_MS: u64 = 3_000;
+
+/// Until it is looked again at sessions that may not begin a turn.
+const BLOCKED_MS: u64 = 60_000;
+
+/// So much later than was named before is another limit.
+const ANOTHER: TimeDelta = TimeDelta::minutes(30);
+
+/// When something is due about an account.
+pub(super) fn next_due(state: &State) -> Option<Timestamp> {
+    state.troubles.iter().filter_map(|(account, trouble)| due(state, account, trouble)).min()
+}
+
+fn due(state: &State, account: &AccountName, trouble: &Trouble) -> Option<Timestamp> {
+    let stand = match trouble.stand {
+        Stand::Until { at, .. } => Some(at),
+        Stand::UntilSaid => None,
+        Stand::GoesOn { next, .. } => state.ready(account).next().map(|_| next),
+    };
+    let unsaid = trouble.why == Why::Overload && !trouble.is_said() && trouble.holds();
+    let said = unsaid.then(|| trouble.since + SAID_AFTER);
+    [stand, said].into_iter().flatten().min()
+}
+
+impl State {
+    /// What is wrong with that agent's account.
+    pub fn trouble_of(&self, agent: &AgentName) -> Option<&Trouble> {
+        if self.troubles.is_empty() {
+            return None;
+        }
+        self.troubles.get(&self.rules.accounts.of(agent))
+    }
+
+    /// Why that session does not work now; `None`: it does, or could.
+    pub fn limited(&self, session: &Session) -> Option<LimitedView> {
+        let idle = matches!(session.life, Life::Idle { .. } | Life::Starting { .. });
+        let trouble = self.trouble_of(&session.agent).filter(|_| idle)?;
+        // What is over in a moment marks nobody but those it has cut off.
+        let shown = session.cut.is_some() || trouble.is_said();
+        (shown && trouble.holds()).then(|| LimitedView {
+            account: self.rules.accounts.of(&session.agent),
+            why: trouble.why,
+            until: trouble.until(),
+            words: words::short(trouble, self.rules.accounts.zone.as_deref()),
+            detail: words::detail(trouble, self.rules.accounts.zone.as_deref()),
+        })
+    }
+
+    /// Live sessions of that account.
+    fn of_account<'a>(&'a self, account: &'a AccountName) -> impl Iterator<Item = &'a Session> {
+        self.live().filter(move |s| self.rules.accounts.of(&s.agent) == *account)
+    }
+
+    /// Those of its sessions that take their next prompt now.
+    fn ready<'a>(&'a self, account: &'a AccountName) -> impl Iterator<Item = &'a Session> {
+        self.of_account(account).filter(|s| self.takes_a_prompt(s) && self.next_for(s).is_some())
+    }
+
+    /// Those of its sessions for which something waits.
+    fn held<'a>(&'a self, account: &'a AccountName) -> impl Iterator<Item = &'a Session> {
+        self.of_account(account).filter(|s| {
+            s.ending.is_none()
+                && matches!(s.life, Life::Idle { .. } | Life::Starting { .. })
+                && (s.cut.is_some() || self.line_of(s.id).any(|p| p.state == PromptState::Queued))
+        })
+    }
+}
+
+impl Work<'_> {
+    fn put_trouble(&mut self, account: &AccountName, trouble: Option<Trouble>) {
+        self.put(Row::Outage(OutageRow { account: account.clone(), trouble }));
+    }
+
+    /// Somewhere in so many milliseconds.
+    fn jitter(&mut self, most: u64) -> TimeDelta {
+        let random = self.ids.make(|_, random| random) % u128::from(most.max(1));
+        TimeDelta::milliseconds(i64::try_from(random).unwrap_or_default())
+    }
+
+    /// What the account of a turn that ended so is from now on.
+    pub(super) fn account_fails(
+        &mut self,
+        account: &AccountName,
+        why: Why,
+        at: Timestamp,
+        said: &str,
+    ) {
+        let old = self.state.troubles.get(account).cloned();
+        let holds = old.as_ref().is_some_and(Trouble::holds);
+        // A turn of another session, in the same trouble or one that matters less.
+        let weaker = old.as_ref().is_some_and(|old| weight(why) < weight(old.why));
+        if holds && weaker {
+            return;
+        }
+        let zone = self.state.rules.accounts.zone.clone();
+        let named = named_reset(said, at, zone.as_deref());
+        let same = old.filter(|old| old.why == why && !has_worked(old));
+        let first = same.is_none();
+        let mut trouble = same.unwrap_or_else(|| Trouble {
+            why,
+            since: self.now,
+            words: String::new(),
+            zone: None,
+            stand: Stand::UntilSaid,
+            tries: 0,
+            said: Vec::new(),
+            said_words: String::new(),
+        });
+        if !first && !holds {
+            trouble.tries += 1;
+        }
+        if first || !holds {
+            trouble.words = text::mask(said.trim()).text;
+        }
+        trouble.zone = named.as_ref().and_then(|named| named.zone.clone()).or(trouble.zone.take());
+        let before = trouble.stand;
+        trouble.stand = match (before, named) {
+            // Several sessions name the same time; the latest counts.
+            (Stand::Until { at, named: Named::ByAgent }, named) if holds => {
+                let at = named.map_or(at, |named| at.max(named.at));
+                Stand::Until { at, named: Named::ByAgent }
+            }
+            (stand, None) if holds && !first => stand,
+            (_, named) => self.stand(&trouble, named.map(|named| named.at)),
+        };
+        let another = matches!((before, trouble.stand),
+            (Stand::Until { at: old, .. }, Stand::Until { at, named: Named::ByAgent }) if at > old + ANOTHER)
+            || !holds && matches!(trouble.stand, Stand::Until { named: Named::ByAgent, .. });
+        let gave_up = why.passes() && trouble.stand == Stand::UntilSaid;
+        if another || gave_up {
+            trouble.said.clear();
+            trouble.said_words.clear();
+        }
+        self.put_trouble(account, Some(trouble));
+        let detail = json!({ "account": account, "why": why });
+        self.journal("account_stopped", About::default(), detail);
+        self.show_account(account);
+    }
+
+    /// Until when it waits.
+    fn stand(&mut self, trouble: &Trouble, named: Option<Timestamp>) -> Stand {
+        let (pauses, ends): (&[TimeDelta], _) = match trouble.why {
+            Why::Limit => (&LIMIT_PAUSES, LIMIT_ENDS),
+            Why::Overload => (&OVERLOAD_PAUSES, OVERLOAD_ENDS),
+            Why::Login => return Stand::UntilSaid,
+            Why::Billing => {
+                return match named {
+                    Some(at) => Stand::Until { at, named: Named::ByAgent },
+                    None => Stand::UntilSaid,
+                };
+            }
+        };
+        if self.now - trouble.since >= ends {
+            return Stand::UntilSaid;
+        }
+        let tries = usize::try_from(trouble.tries).unwrap_or(usize::MAX);
+        let pause = pauses[tries.min(pauses.len() - 1)];
+        let named = named.filter(|at| trouble.tries == 0 || *at > self.now + pause);
+        match named {
+            Some(at) => {
+                let at = at.max(self.now) + self.jitter(AFTER_RESET_MS);
+                Stand::Until { at, named: Named::ByAgent }
+            }
+            None => {
+                let spread = u64::try_from(pause.num_milliseconds() / 5).unwrap_or_default();
+                let at = self.now + pause + self.jitter(spread);
+                Stand::Until { at, named: Named::ByUs }
+            }
+        }
+    }
+
+    /// The service answered a turn of that session: if that began after the account was stopped, it
+    /// works again.
+    pub(super) fn account_answers(&mut self, id: SessionId) {
+        if self.state.troubles.is_empty() {
+            return;
+        }
+        let Some(session) = self.state.sessions.get(&id) else { return };
+        let account = self.state.rules.accounts.of(&session.agent);
+        let began = session.turn.as_ref().map(|turn| turn.since);
+        let Some(mut trouble) = self.state.troubles.get(&account).cloned() else { return };
+        if has_worked(&trouble) || began.is_none_or(|began| began <= trouble.since) {
+            return;
+        }
+        let next = match trouble.stand {
+            Stand::GoesOn { next, .. } => next,
+            Stand::Until { .. } | Stand::UntilSaid => self.now,
+        };
+        trouble.stand = Stand::GoesOn { next, works: Works::Yes };
+        self.put_trouble(&account, Some(trouble));
+        self.show_account(&account);
+    }
+
+    /// What waited for its time goes on.
+    pub(super) fn retry_accounts(&mut self) {
+        let due = |(account, trouble): (&AccountName, &Trouble)| {
+            trouble.until().is_some_and(|at| at <= self.now).then(|| account.clone())
+        };
+        for account in self.state.troubles.iter().filter_map(due).collect::<Vec<_>>() {
+            self.lets_go(&account);
+        }
+    }
+
+    fn lets_go(&mut self, account: &AccountName) {
+        let Some(mut trouble) = self.state.troubles.get(account).cloned() else { return };
+        trouble.stand = Stand::GoesOn { next: self.now, works: Works::NotYet };
+        self.put_trouble(account, Some(trouble));
+        self.journal("account_retried", About::default(), json!({ "account": account }));
+        self.show_account(account);
+    }
+
+    /// The sessions of accounts that go on get their next prompt, one after the other, those first
+    /// whose work was cut off or waits the longest.
+    pub(super) fn hand_one_by_one(&mut self) {
+        let going =
+            self.state.troubles.iter().filter_map(|(account, trouble)| match trouble.stand {
+                Stand::GoesOn { next, works } => Some((account.clone(), next, works)),
+                Stand::Until { .. } | Stand::UntilSaid => None,
+            });
+        for (account, next, works) in going.collect::<Vec<_>>() {
+            let ready = self.ready_of(&account);
+            if !ready.is_empty() && next <= self.now {
+                // What may not begin for the money it would cost lets the next go first.
+                let went = ready.into_iter().any(|id| self.hand_next(id));
+                let pause = if went { STAGGER_MS } else { BLOCKED_MS };
+                let next = self.now + TimeDelta::milliseconds(pause.cast_signed());
+                let next = next + self.jitter(pause);
+                if let Some(mut trouble) = self.state.troubles.get(&account).cloned() {
+                    trouble.stand = Stand::GoesOn { next, works };
+                    self.put_trouble(&account, Some(trouble));
+                }
+                continue;
+            }
+            // Whatever is on its way will tell whether it works.
+            let tells = |s: &Session| {
+                s.turn.is_some() || s.is_in_a_turn() || self.state.line_of(s.id).next().is_some()
+            };
+            let none = self.state.held(&account).next().is_none();
+            if none && (works == Works::Yes || !self.state.of_account(&account).any(tells)) {
+                self.account_is_well(&account);
+            }
+        }
+    }
+
+    /// In the order in which they go on.
+    fn ready_of(&self, account: &AccountName) -> Vec<SessionId> {
+        let ready = self.state.ready(account);
+        let mut ready: Vec<_> = ready.map(|s| (order(self.state, s), s.id)).collect();
+        ready.sort_unstable();
+        ready.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn account_is_well(&mut self, account: &AccountName) {
+        let Some(trouble) = self.state.troubles.get(account).cloned() else { return };
+        if trouble.is_said() {
+            let post = words::over(account, &trouble, self.zone(), self.now);
+            self.edit_all(&trouble.said, &post, Rank::Note);
+        }
+        self.put_trouble(account, None);
+        self.journal("account_works", About::default(), json!({ "account": account }));
+        self.show_account(account);
+    }
+
+    fn zone(&self) -> Option<&str> {
+        self.state.rules.accounts.zone.as_deref()
+    }
+
+    /// Says what is not said, and changes what is when it is no longer so.
+    pub(super) fn tell_of_accounts(&mut self) {
+        let accounts: Vec<_> = self.state.troubles.keys().cloned().collect();
+        for account in accounts {
+            let Some(mut trouble) = self.state.troubles.get(&account).cloned() else { continue };
+            let soon = trouble.why == Why::Overload
+                && trouble.stand != Stand::UntilSaid
+                && self.now - trouble.since < SAID_AFTER;
+            if !trouble.is_said() && (soon || !trouble.holds()) {
+                continue;
+            }
+            let post = words::post(self.state, &account, &trouble);
+            let words = words::of(&post);
+            if !trouble.is_said() {
+                trouble.said = self.say_of_account(&account, trouble.why, &post);
+            } else if trouble.said_words == words {
+                continue;
+            } else {
+                self.edit_all(&trouble.said, &post, Rank::Note);
+            }
+            trouble.said_words = words;
+            self.put_trouble(&account, Some(trouble));
+            self.show_account(&account);
+        }
+    }
+
+    /// Says it in every chat, as loud as such news are set to be and no louder than it is.
+    fn say_of_account(&mut self, account: &AccountName, why: Why, post: &Post) -> Vec<Shown> {
+        let kind = if why.passes() { Kind::Limit } else { Kind::Trouble };
+        let words = words::of(post);
+        let words = words.strip_prefix(account.as_str()).unwrap_or(&words).trim().to_owned();
+        self.happened(kind, account.as_str(), &words);
+        let Some(most) = self.loudness(kind).level() else { return Vec::new() };
+        let cause = Cause { kind, ..Cause::vigie() };
+        let chats = self.state.hearing();
+        let say = |chat: &Chat| {
+            let level = self.level_in(chat, most.min(post.level), &cause);
+            self.post_as_loud(chat, None, Post { level, ..post.clone() }, Rank::Final)
+        };
+        chats.iter().map(say).collect()
+    }
+
+    /// Brings the threads of its sessions up to date.
+    fn show_account(&mut self, account: &AccountName) {
+        for id in self.state.of_account(account).map(|s| s.id).collect::<Vec<_>>() {
+            self.show_thread(id);
+        }
+    }
+
+    /// Why prompts of that session are kept: "claude is at its usage limit until 04:11".
+    pub(super) fn limited_words(&self, id: SessionId) -> Option<String> {
+        let session = self.state.sessions.get(&id)?;
+        let trouble = self.state.trouble_of(&session.agent).filter(|trouble| trouble.holds())?;
+        let account = self.state.rules.accounts.of(&session.agent);
+        Some(format!("{account} {}", words::short(trouble, self.zone())))
+    }
+
+    /// Whether nothing of others goes into that session now either.
+    pub(super) fn is_held_back(&self, session: &Session) -> bool {
+        session.cut.is_some() || self.state.trouble_of(&session.agent).is_some_and(Trouble::holds)
+    }
+
+    /// Where calls are counted, whoever wrote before is not told again why their words wait.
+    pub(super) fn first_to_hear(&self, prompt: &Prompt) -> bool {
+        let Some(message) = &prompt.message else { return true };
+        if !self.counts_calls(&message.place) {
+            return true;
+        }
+        let agent =
+            |id| self.state.sessions.get(&id).map(|s| self.state.rules.accounts.of(&s.agent));
+        let account = agent(prompt.session);
+        !self.state.prompts.values().any(|other| {
+            other.number < prompt.number
+                && other.by == prompt.by
+                && other.state == PromptState::Queued
+                && other.message.as_ref().is_some_and(|m| m.place.chat == message.place.chat)
+                && agent(other.session) == account
+        })
+    }
+
+    /// A person wants it tried now.
+    pub(super) fn retry_account(
+        &mut self,
+        name: Option<&str>,
+        by: &HumanId,
+    ) -> Result<String, Refusal> {
+        let may = self.state.rules.people.get(by).is_some_and(|p| p.role >= Role::Talker);
+        if !may {
+            return Err(Refusal::AlreadyDecided(NEEDS_TALKER.into()));
+        }
+        let troubled: Vec<_> = self.state.troubles.keys().cloned().collect();
+        let meant: Vec<_> = match name.map(str::trim).filter(|name| !name.is_empty()) {
+            None => troubled.clone(),
+            Some(name) => {
+                let is_it = |it: &&AccountName| it.as_str().eq_ignore_ascii_case(name);
+                troubled.iter().filter(is_it).cloned().collect()
+            }
+        };
+        if meant.is_empty() {
+            let account = name.map_or_else(|| "any account".into(), str::to_owned);
+            return Err(Refusal::AccountWorks { account, troubled });
+        }
+        for account in &meant {
+            self.lets_go(account);
+        }
+        let names: Vec<_> = meant.iter().map(ToString::to_string).collect();
+        Ok(format!("Trying {} again; what waits goes in now.", names.join(", ")))
+    }
+
+    /// Whether an account of that name is stopped.
+    pub(super) fn is_troubled(&self, name: &str) -> bool {
+        self.state.troubles.keys().any(|account| account.as_str().eq_ignore_ascii_case(name))
+    }
+}
+
+fn has_worked(trouble: &Trouble) -> bool {
+    matches!(trouble.stand, Stand::GoesOn { works: Works::Yes, .. })
+}
+
+/// What matters more when several things are wrong at once.
+fn weight(why: Why) -> u8 {
+    match why {
+        Why::Overload => 0,
+        Why::Limit => 1,
+        Why::Billing => 2,
+        Why::Login => 3,
+    }
+}
+
+/// What was cut off goes first, by its time, then by the age of what waits.
+fn order(state: &State, session: &Session) -> (u8, i64, u64) {
+    let first = state.line_of(session.id).next().map_or(u64::MAX, |prompt| prompt.number);
+    match &session.cut {
+        Some(cut) => (0, cut.at.timestamp_millis(), first),
+        None => (1, 0, first),
+    }
+}
