@@ -45,7 +45,7 @@ impl Check<'_> {
                 paths: self.path_patterns(row.path),
                 projects: self.project_names(row.project, config),
                 sessions: self.tools(row.session),
-                hours: self.hours(row.hours, row.days, row.zone),
+                hours: self.hours_of(row.hours, row.days, row.zone),
                 catastrophic: if row.catastrophic.as_ref().is_some_and(|it| *it.get_ref()) {
                     Catastrophic::Allowed
                 } else {
@@ -179,7 +179,7 @@ impl Check<'_> {
         found
     }
 
-    fn hours(&mut self, span: Text, days: Texts, zone: Text) -> Option<Hours> {
+    fn hours_of(&mut self, span: Text, days: Texts, zone: Text) -> Option<Hours> {
         if let (None, None, Some(zone)) = (&span, &days, &zone) {
             let hint = "Add `hours` or `days`, or leave it out.".to_owned();
             self.add(zone.span(), "`zone` says nothing by itself".into(), Some(hint));
