@@ -13,6 +13,7 @@ use crate::{
     risk::{base, resolved},
 };
 
+/// A yes that lasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// As people name it, and never used again.
@@ -44,6 +45,7 @@ pub enum Scope {
     },
 }
 
+/// How it ended before its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "over", rename_all = "snake_case")]
 pub enum Over {
@@ -75,6 +77,7 @@ pub enum Kind {
     Tool { tool: String },
 }
 
+/// A command as a grant knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     pub words: Vec<String>,
