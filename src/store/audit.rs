@@ -75,7 +75,7 @@ impl Audit {
         most: usize,
         prefixes: &[&str],
     ) -> Result<Vec<JournalRow>, StoreError> {
-        read::history(&self.0, before, most, prefixes)
+        read::history(&self.0, before, most, prefixes, None)
     }
 }
 
