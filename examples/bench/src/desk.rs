@@ -93,7 +93,7 @@ async fn live(folder: &Path, vigie: &Path) -> Result<Vec<Figure>> {
     let fetch = "fetch of /healthz there";
     let what = format!("daemon with {SESSIONS} sessions printing and 3 browsers, of a core");
     Ok(vec![
-        Figure { at_most: p50.at_most, ..p50 },
+        p50,
         p95,
         Figure::new("the same, p95 beside a bare round trip", percentile(&mut shown, 95), "ms")
             .against(fetch, percentile(&mut bare, 95)),
