@@ -399,10 +399,10 @@ fn outside(joined: Joined) -> Outside {
             let store = events.clone();
             Box::pin(async move { read_events(&store, after, most).await }) as Boxed<_>
         }),
-        history: Arc::new(move |before, most, prefixes| {
+        history: Arc::new(move |before, most, prefixes, session| {
             let store = history.clone();
             Box::pin(async move {
-                let rows = store.history(before, most, prefixes).await.map_err(unread)?;
+                let rows = store.history(before, most, prefixes, session).await.map_err(unread)?;
                 Ok(rows.into_iter().map(event).collect())
             }) as Boxed<_>
         }),
@@ -573,6 +573,7 @@ fn read_ledger(store: &Store, ground: &Ground) -> Ledger {
         }),
         prices,
         zone,
+        day_limit: ground.config.budget.day,
     }
 }
 

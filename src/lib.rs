@@ -18,6 +18,7 @@ pub mod runner;
 pub mod sessions;
 pub mod store;
 pub mod tasks;
+pub mod telemetry;
 pub mod watch;
 pub mod web;
 pub mod workflows;

@@ -11,7 +11,7 @@ use vigie_core::{
     id::{BridgeName, DeliveryId},
 };
 
-use crate::{hub::Hub, tasks::Tasks};
+use crate::{hub::Hub, tasks::Tasks, telemetry::Span};
 
 /// The core keeps one delivery a chat in flight, so this many chats fit.
 const IN_FLIGHT: usize = 1024;
@@ -104,8 +104,22 @@ fn patience(say: &Say) -> Duration {
     }
 }
 
+/// What is said, for traces.
+fn kind(say: &Say) -> &'static str {
+    match say {
+        Say::Post { .. } => "post",
+        Say::Edit { .. } => "edit",
+        Say::Mark { .. } => "mark",
+        Say::Thread { .. } => "thread",
+    }
+}
+
 async fn say(bridge: Arc<dyn Bridge>, sending: Sending) -> Event {
     let Sending { delivery, place, say } = sending;
+    let _span = Span::begin("deliver")
+        .with("bridge", place.bridge.to_string())
+        .with("delivery", delivery.to_string())
+        .with("what", kind(&say));
     let outcome = timeout(patience(&say), bridge.say(&place, &say, delivery))
         .await
         .unwrap_or(Err(SayError::InDoubt));

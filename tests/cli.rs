@@ -44,7 +44,12 @@ struct Up {
 
 impl Up {
     fn start() -> Self {
+        Self::with("")
+    }
+
+    fn with(config: &str) -> Self {
         let home = tempfile::tempdir().unwrap();
+        write_config(home.path(), config);
         let mut daemon = vigie(home.path())
             .args(["up", "--listen", "127.0.0.1:0"])
             .stdout(Stdio::piped())
@@ -83,6 +88,13 @@ impl Up {
         let output = self.run(&[&["--json"], args].concat());
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", complained(&output)))
     }
+}
+
+/// Where the command line looks for it.
+fn write_config(home: &Path, text: &str) {
+    let folder = home.join("config/vigie");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), text).unwrap();
 }
 
 impl Drop for Up {
@@ -307,4 +319,86 @@ fn a_taken_port_is_said_with_the_way_out() {
     let output = run(home.path(), &["up", "--listen", &port]);
     assert_eq!(code(&output), 5);
     assert!(complained(&output).contains("--listen"), "{output:?}");
+}
+
+const NOTES: &str = "
+[[policy]]
+name = \"no-tides\"
+effect = \"deny\"
+command = [\"tide *\"]
+reason = \"The moon does that.\"
+
+[[policy]]
+name = \"notes\"
+effect = \"allow\"
+command = [\"echo *\"]
+path = [\"**\"]
+";
+
+#[test]
+fn a_policy_lets_work_go_on_and_stands_in_the_audit_which_is_whole() {
+    let up = Up::with(NOTES);
+    up.run(&["new", "PD-285", "leave", "a", "note"]);
+    up.until(&["sessions"], "idle");
+    let note = up.home.path().join("demo/vigie-demo.txt");
+    let begun = Instant::now();
+    while !note.is_file() {
+        assert!(begun.elapsed() < DEADLINE, "{}", said(&up.run(&["waiting"])));
+        up.run(&["status"]);
+    }
+    let audit = up.until(&["audit"], "Approved");
+    assert!(audit.contains("policy `notes` (line 8)"), "{audit}");
+    let whole = said(&up.run(&["audit", "verify"]));
+    assert!(whole.contains("chain whole, head "), "while it runs: {whole}");
+    let head = up.json(&["audit", "verify"])["head"].as_str().unwrap().to_owned();
+    up.run(&["new", "docs"]);
+    up.until(&["sessions"], "docs");
+    assert_eq!(code(&up.run(&["audit", "verify", "--expect", &head])), 0);
+    let other = up.run(&["audit", "verify", "--expect", &"a".repeat(64)]);
+    assert_eq!(code(&other), 1);
+    assert!(complained(&other).contains("it was written anew since"), "{other:?}");
+}
+
+#[test]
+fn a_grant_is_given_with_an_answer_listed_and_taken_back() {
+    let up = Up::start();
+    up.run(&["new", "PD-285", "leave", "a", "note"]);
+    up.until(&["waiting"], "PD-285 asks to run a command");
+    let gate = up.json(&["waiting"])[0]["code"].as_str().unwrap().to_owned();
+    let given = said(&up.run(&["answer", &gate, "approve for this session"]));
+    assert!(given.starts_with("Approved. Grant 1 allows echo The demo agent was here."), "{given}");
+    up.until(&["sessions"], "idle");
+    up.run(&["send", "PD-285", "leave", "a", "note"]);
+    up.until(&["audit"], "grant 1 of ");
+    assert!(said(&up.run(&["grants"])).contains("PD-285, until it ends"));
+    assert!(said(&up.run(&["grants", "revoke", "1"])).starts_with("Grant 1 is over"));
+    assert_eq!(code(&up.run(&["grants", "revoke", "1"])), 3);
+    assert!(said(&up.run(&["grants"])).starts_with("No grant holds"));
+}
+
+#[test]
+fn policies_are_tried_without_a_daemon() {
+    let home = tempfile::tempdir().unwrap();
+    write_config(home.path(), NOTES);
+    let tested = |args: &[&str]| said(&run(home.path(), &[&["policy", "test"], args].concat()));
+    assert_eq!(
+        tested(&["ls && tide --low"]),
+        "deny: policy `no-tides` (line 2), because `tide --low` is `tide *`.\n"
+    );
+    let none = tested(&["ls"]);
+    assert!(
+        none.starts_with("ask: no policy fits, so a person is asked.\nPassed over:\n"),
+        "{none}"
+    );
+    assert!(
+        none.contains("policy `notes` (line 8) (allow): it names no command such as `ls`"),
+        "{none}"
+    );
+    assert!(tested(&["rm -rf x"]).contains("has to type its code"));
+    let listed = said(&run(home.path(), &["policy", "list"]));
+    assert!(listed.contains("no-tides") && listed.contains("command echo *; path **"), "{listed}");
+    let wrong = run(home.path(), &["policy", "test", "--project", "qay", "ls"]);
+    assert_eq!(code(&wrong), 2);
+    let no_database = run(home.path(), &["audit", "verify"]);
+    assert_eq!(code(&no_database), 5, "{no_database:?}");
 }

@@ -125,7 +125,7 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
-      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, matrix, access, bounds, lord, workflows, secret.
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, matrix, access, bounds, lord, workflows, secret, policy, budget, ringing.
     "#);
 }
 
@@ -793,4 +793,59 @@ fn what_rings_wrongly_is_said() {
         let said = explain(text);
         assert!(said.contains(words), "{said}");
     }
+}
+
+#[test]
+fn policies_are_read_in_their_order_and_know_their_lines() {
+    let text = r#"
+[[policy]]
+effect = "deny"
+path = ["~/.ssh/**"]
+
+[[policy]]
+name = "checks"
+effect = "allow"
+command = ["cargo test *"]
+project = ["demo"]
+hours = "09:00-18:00"
+days = ["mon-fri"]
+zone = "Europe/Paris"
+"#;
+    let policies = read(text).policies;
+    let named: Vec<String> = policies.iter().map(ToString::to_string).collect();
+    assert_eq!(named, ["policy of line 2", "policy `checks` (line 6)"]);
+    assert_eq!(policies[0].paths[0].to_string(), "/home/ines/.ssh/**");
+    let hours = policies[1].hours.as_ref().unwrap().to_string();
+    assert_eq!(hours, "09:00-18:00 Mon Tue Wed Thu Fri Europe/Paris");
+}
+
+#[test]
+fn a_policy_that_would_not_do_what_it_seems_to_say_is_refused() {
+    for (policy, words) in [
+        ("command = [\"ls\"]", "[[policy]] needs `effect`"),
+        ("effect = \"alow\"", "Did you mean `allow`?"),
+        ("effect = \"deny\"\ncomand = [\"ls\"]", "Did you mean `command`?"),
+        ("effect = \"allow\"", "this allow says not what it allows"),
+        ("effect = \"allow\"\ncommand = [\"* test\"]", "leaves open what is run"),
+        ("effect = \"allow\"\ncommand = [\"sudo ls\"]", "would never fit"),
+        ("effect = \"allow\"\ncommand = [\"env *\"]", "would never fit"),
+        ("effect = \"deny\"\ncommand = [\"ls | sort\"]", "is more than one simple command"),
+        ("effect = \"deny\"\ncommand = [\"ls $X\"]", "holds a `$`"),
+        ("effect = \"deny\"\ncommand = [\"\"]", "names no command"),
+        ("effect = \"deny\"\npath = [\"../x\"]", "`../x` names no files"),
+        ("effect = \"deny\"\nproject = [\"dem\"]", "Did you mean `demo`?"),
+        ("effect = \"deny\"\nhours = \"9-18\"", "`9-18` is no span of time"),
+        ("effect = \"deny\"\nhours = \"09:00-18:00\"\nzone = \"Paris\"", "no time zone"),
+        ("effect = \"deny\"\nzone = \"UTC\"", "says nothing by itself"),
+        ("effect = \"deny\"\ndays = [\"today\"]", "`today` is no day"),
+        ("effect = \"deny\"\ntool = [\"Write\"]\ncommand = [\"ls\"]", "this never fits"),
+        ("effect = \"deny\"\ncommand = [\"ls\"]\ncatastrophic = true", "stands with an allow"),
+        ("effect = \"allow\"\ntool = [\"*\"]\ncatastrophic = true", "stands with an allow"),
+        ("effect = \"ask_two\"", "two people would have to, and 1 may"),
+    ] {
+        let said = explain(&format!("[[policy]]\n{policy}\n"));
+        assert!(said.contains(words), "{policy}\n{said}");
+    }
+    let wide = read("[[policy]]\neffect = \"allow\"\ntool = [\"Bash\"]\n");
+    assert!(wide.warnings[0].contains("allows every command"), "{:?}", wide.warnings);
 }

@@ -60,6 +60,14 @@ async fn keys_go_in_from_a_phone_once_they_are_unlocked() {
     desk.holds("document.getElementById('unlock').checked").await;
     desk.run("location.reload()").await;
     desk.holds("document.getElementById('unlock')?.checked === false").await;
+
+    // Who typed how much is known afterwards, and not what.
+    let audit = format!("http://{}/audit?show=sessions&session=PD-285", home.address);
+    desk.page.goto(&audit).await.unwrap();
+    let keys = "//tr[th[.='keys typed']][contains(., 'Inès Caradec')]//pre";
+    desk.find(&format!("{keys}[contains(., '\"characters\":8')]")).await;
+    desk.find(&format!("{keys}[contains(., 'enter')]")).await;
+    desk.holds("![...document.querySelectorAll('.audit pre')].some((it) => it.textContent.includes('stream'))").await;
     desk.close().await;
 }
 

@@ -103,8 +103,7 @@ async fn the_ledger_is_the_services_own_count_over_subagents_crashes_resumes_and
     let delegated = |all: &[DelegationShape]| all.iter().any(|row| row.kind == "subagent");
     let end = Instant::now() + DEADLINE;
     loop {
-        let all: Vec<DelegationShape> =
-            desk.home.desk().get("/usage/delegations").await.unwrap();
+        let all: Vec<DelegationShape> = desk.home.desk().get("/usage/delegations").await.unwrap();
         if delegated(&all) {
             break;
         }
@@ -136,7 +135,8 @@ async fn the_ledger_is_the_services_own_count_over_subagents_crashes_resumes_and
 
     // A session that it starts itself.
     let prompt = json!({ "name": "PD-300", "prompt": "-> bash ls ; say the child is done" });
-    let start = format!("[PD-285] => call mcp__vigie__start_session {prompt} then say it is started");
+    let start =
+        format!("[PD-285] => call mcp__vigie__start_session {prompt} then say it is started");
     desk.phone.send("with-a-child", &start).await;
     desk.phone.hears("it is started").await;
     desk.phone.hears("the child is done").await;

@@ -9,7 +9,8 @@ use std::{net::SocketAddr, path::PathBuf};
 use vigie_core::caller::TokenScope;
 
 use super::{
-    audit::AuditArgs, hook::HookArgs, matrix::Matrix, policy::PolicyArgs, workflow::Workflow,
+    audit::AuditArgs, grants::GrantsDo, hook::HookArgs, matrix::Matrix, policy::PolicyArgs,
+    workflow::Workflow,
 };
 use crate::{agents::demo::DemoArgs, confine::ConfineArgs};
 
@@ -121,6 +122,11 @@ pub enum Command {
     Budget(Budget),
     /// Show what waits for an answer, oldest first
     Waiting,
+    /// List what did not reach its chat, or try one again
+    Undelivered {
+        #[command(subcommand)]
+        what: Option<Undelivered>,
+    },
     /// Say what happened since the last digest, and what waits
     Digest,
     /// Keep a session from ringing for you; alone: say what is muted
@@ -155,6 +161,11 @@ pub enum Command {
         /// Begin after this event instead of now
         #[arg(long, value_name = "NUMBER")]
         after: Option<u64>,
+    },
+    /// List what was allowed for longer than one request, or take it back
+    Grants {
+        #[command(subcommand)]
+        what: Option<GrantsDo>,
     },
     /// See what is decided before anybody is asked
     Policy(PolicyArgs),
@@ -404,6 +415,15 @@ pub struct Send {
     /// It is a command of the agent's own, such as /compact
     #[arg(long)]
     pub command: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Undelivered {
+    /// Try it once more
+    Retry {
+        /// As `vigie undelivered` shows it
+        id: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

@@ -8,6 +8,7 @@ mod completions;
 mod doctor;
 mod down;
 mod failure;
+mod grants;
 pub mod hook;
 mod init;
 mod install;
@@ -30,6 +31,7 @@ mod sessions;
 mod status;
 mod steer;
 mod token;
+mod undelivered;
 mod up;
 mod usage;
 mod waiting;
@@ -50,7 +52,7 @@ use crate::{
     runner::{javascript, keep},
     web::client::Client,
 };
-use args::{Mcp, McpSetup};
+use args::{Mcp, McpSetup, Undelivered};
 use failure::Failure;
 use out::Out;
 
@@ -188,6 +190,10 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Usage(args) => usage::run(args, desk).await,
         Command::Budget(args) => usage::budget(args, desk).await,
         Command::Waiting => waiting::run(desk).await,
+        Command::Undelivered { what: None } => undelivered::list(desk).await,
+        Command::Undelivered { what: Some(Undelivered::Retry { id }) } => {
+            undelivered::retry(&id, desk).await
+        }
         Command::Digest => ringing::digest(desk).await,
         Command::Mute { name: None, .. } => ringing::mutes(desk).await,
         Command::Mute { name: Some(name), time } => ringing::mute(name, time, desk).await,
@@ -197,6 +203,7 @@ async fn dispatch(command: Command, desk: &Desk) -> Result<(), Failure> {
         Command::Screen { name } => screen::run(&name, desk).await,
         Command::Log(args) => log::run(&args, desk).await,
         Command::Watch { after } => watch::run(after, desk).await,
+        Command::Grants { what } => grants::run(what, desk).await,
         Command::Policy(args) => policy::run(args, desk),
         Command::Audit(args) => audit::run(&args, desk),
         Command::Workflow(what) => workflow::run(what, desk).await,

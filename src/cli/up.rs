@@ -15,6 +15,7 @@ use crate::{
     config::{Config, Named, on_path},
     daemon::{self, DaemonError, Options},
     tasks::Finish,
+    telemetry::Traces,
     web::{
         self,
         shapes::{LinkShape, NewLink, NewPairing, PairingShape, PeopleShape, StatusShape},
@@ -34,6 +35,12 @@ pub(super) async fn run(args: Up, desk: &Desk) -> Result<(), Failure> {
     }
     let options = Options::new(config, &desk.around)
         .map_err(|error| Failure::outside(format!("our own program is not found: {error}")))?;
+    let traces = match &options.config.telemetry.otlp {
+        Some(collector) => Some(Traces::start(collector).map_err(|error| {
+            Failure::outside(format!("traces cannot be sent to {collector}: {error}"))
+        })?),
+        None => None,
+    };
     log_to_stderr();
     for warning in &options.config.warnings {
         tracing::warn!("{warning}");
@@ -42,6 +49,10 @@ pub(super) async fn run(args: Up, desk: &Desk) -> Result<(), Failure> {
     let started = daemon.started.clone();
     let greeting = greet(&started, args.no_link, desk);
     let (ended, greeted) = futures_util::future::join(daemon.finish(), greeting).await;
+    if let Some(traces) = traces {
+        // It waits for the collector, and needs this thread meanwhile; how it ends is nobody's news.
+        let _ = tokio::task::spawn_blocking(move || traces.end()).await;
+    }
     match ended? {
         Finish::Clean => greeted,
         Finish::Cut(tasks) => {

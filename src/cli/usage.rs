@@ -51,9 +51,7 @@ pub(super) async fn budget(args: Budget, desk: &Desk) -> Result<(), Failure> {
         (Some(name), Some(budget)) => {
             desk.client.post("/budget", &SetBudget { name, budget }).await?
         }
-        (Some(name), None) => {
-            desk.client.get(&format!("/budget?name={}", segment(&name))).await?
-        }
+        (Some(name), None) => desk.client.get(&format!("/budget?name={}", segment(&name))).await?,
         (None, _) => desk.client.get("/budget").await?,
     };
     desk.out.show(&done, |_, done| plain::lines(&done.words))
@@ -171,8 +169,8 @@ fn took(millis: u64) -> String {
 
 /// What holds here, whether Vigie runs or not: what runs reads the files when it starts.
 fn prices(desk: &Desk) -> Result<(), Failure> {
-    let list = PriceList::load(&desk.around.config)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let list =
+        PriceList::load(&desk.around.config).map_err(|error| Failure::usage(error.to_string()))?;
     let models = list.prices.iter().map(|(model, price)| PriceShape::new(model, price, &list.own));
     let shape = PricesShape {
         file: list.file.clone(),
@@ -190,7 +188,9 @@ fn prices(desk: &Desk) -> Result<(), Failure> {
                 write!(text, "\nThey are {shipped}. To change or add some, write {own}.")
             }
         };
-        text.push_str("\nVigie reads them when it starts; an answer keeps the price of its moment.");
+        text.push_str(
+            "\nVigie reads them when it starts; an answer keeps the price of its moment.",
+        );
         text
     })
 }
@@ -303,7 +303,10 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_never_less_than_they_are() {
-        assert_eq!([0, 1, 9999, 10_000, 1_239_999].map(money).join(" "), "$0.00 $0.0001 $0.0100 $0.01 $1.23");
+        assert_eq!(
+            [0, 1, 9999, 10_000, 1_239_999].map(money).join(" "),
+            "$0.00 $0.0001 $0.0100 $0.01 $1.23"
+        );
         assert_eq!([125_000, 4_000_000, 200_000].map(usd).join(" "), "0.125 4.00 0.20");
         assert_eq!([0, 999, 1000, 1_234_567].map(count).join(" "), "0 999 1,000 1,234,567");
         assert_eq!([1, 119_000, 120_000, 7_200_000].map(took).join(", "), "1 s, 119 s, 2 min, 2 h");

@@ -18,7 +18,7 @@ use super::{
     problem::nearest,
     rows::{
         AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RingingRow,
-        RoutingRow, TelegramRow, Text, WebRow, WorkflowsRow,
+        RoutingRow, TelegramRow, TelemetryRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -46,6 +46,7 @@ const TABLES: &[&str] = &[
     "policy",
     "budget",
     "ringing",
+    "telemetry",
 ];
 
 /// Of Claude Code 2.1.332 (`--permission-mode`).
@@ -146,6 +147,10 @@ impl Check<'_> {
                 }
                 "policy" => policies = self.rows(value, "[[policy]]"),
                 "workflows" => workflows = self.row(value, "[workflows]"),
+                "telemetry" => {
+                    config.telemetry =
+                        self.one(value, "[telemetry]", Self::telemetry).unwrap_or_default();
+                }
                 "ringing" => ringing = self.row(value, "[ringing]"),
                 other => {
                     let hint = nearest(other, TABLES, "Tables");
@@ -552,6 +557,7 @@ mod tests {
             ("policy", keys::of::<PolicyRow>()),
             ("budget", keys::of::<BudgetRow>()),
             ("ringing", keys::of::<RingingRow>()),
+            ("telemetry", keys::of::<TelemetryRow>()),
         ];
         let named: Vec<_> = tables.iter().map(|(table, _)| *table).collect();
         assert_eq!(named, TABLES);

@@ -12,7 +12,7 @@ use vigie_core::id::{AgentName, HumanId, ProjectName};
 use super::{
     Access, Agent, Bounds, Budgets, Config, Gates, Human, Language, Layout, LongAnswers, Matrix,
     OnOff, Phone, PriceList, Project, Reactions, Recording, Ringing, Role, Routing, Strangers,
-    Surroundings, Telegram, Unsafe, Web, WorkflowRules, Workflows, WorktreeMode,
+    Surroundings, Telegram, Telemetry, Unsafe, Web, WorkflowRules, Workflows, WorktreeMode,
 };
 use crate::{agents::AgentKind, confine::Level};
 
@@ -49,6 +49,7 @@ pub(super) fn config(around: &Surroundings) -> Config {
         workflows: Workflows { triggers: Vec::new(), rules: WorkflowRules::default() },
         policies: Vec::new(),
         ringing: Ringing::default(),
+        telemetry: Telemetry::default(),
         secrets: Vec::new(),
         warnings: Vec::new(),
     }

@@ -15,6 +15,7 @@ mod problem;
 mod ringing;
 mod rows;
 mod secrets;
+mod telemetry;
 mod values;
 mod workflows;
 
@@ -72,6 +73,7 @@ pub struct Config {
     pub policies: Vec<Policy>,
     /// What rings, as far as it is not each person's own.
     pub ringing: Ringing,
+    pub telemetry: Telemetry,
     /// What workflows may use and nobody reads.
     pub secrets: Vec<Secret>,
     /// What is allowed and still worth a word at the start, each a sentence.
@@ -302,6 +304,13 @@ impl std::fmt::Display for PublicUrl {
         };
         write!(f, "{scheme}://{}", self.authority)
     }
+}
+
+/// Who is told how long what took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Telemetry {
+    /// Where a collector takes OTLP over HTTP, without the `/` at its end; `None`: nobody is told.
+    pub otlp: Option<String>,
 }
 
 /// How workflows are run.

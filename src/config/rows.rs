@@ -137,6 +137,12 @@ pub(super) struct AccessRow {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct TelemetryRow {
+    pub otlp: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct BoundsRow {
     pub depth: Option<Spanned<i64>>,
     pub children: Option<Spanned<i64>>,

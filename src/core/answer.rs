@@ -18,6 +18,10 @@ pub enum Reading {
     AllowForSession {
         code: Option<GateCode>,
     },
+    /// Also for what is like it, for some hours.
+    AllowForHours {
+        code: Option<GateCode>,
+    },
     /// A yes by its code, and what is said with it. Only workflows take that.
     AllowWith {
         code: GateCode,
@@ -82,6 +86,8 @@ struct Language {
     all: &'static [&'static str],
     /// What follows an allow word to make it last.
     for_session: &'static [&'static str],
+    /// The same for as long as grants last.
+    for_hours: &'static [&'static str],
     /// Before what should change.
     back: &'static [&'static str],
 }
@@ -95,6 +101,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["deny", "no", "n", "👎"],
         all: &["approve all", "approve everything"],
         for_session: &["for this session", "for the session"],
+        for_hours: &["for 8 h", "for 8h", "for 8 hours"],
         back: &["back"],
     },
     Language {
@@ -103,6 +110,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["refuser", "refuse", "non"],
         all: &["tout approuver", "approuver tout", "approuve tout"],
         for_session: &["pour cette session", "pour la session"],
+        for_hours: &["pour 8 h", "pour 8h", "pour 8 heures"],
         back: &["renvoyer", "renvoie"],
     },
     Language {
@@ -111,6 +119,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["ablehnen", "nein"],
         all: &["alle genehmigen", "alles genehmigen"],
         for_session: &["für diese sitzung", "für diese session"],
+        for_hours: &["für 8 h", "für 8h", "für 8 stunden"],
         back: &["zurück"],
     },
     Language {
@@ -119,6 +128,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["denegar", "rechazar", "no"],
         all: &["aprobar todo"],
         for_session: &["para esta sesión", "para esta sesion"],
+        for_hours: &["durante 8 h", "por 8 horas"],
         back: &["devolver"],
     },
     Language {
@@ -127,6 +137,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["negare", "rifiuta", "no"],
         all: &["approva tutto", "approvare tutto"],
         for_session: &["per questa sessione"],
+        for_hours: &["per 8 h", "per 8 ore"],
         back: &["indietro"],
     },
     Language {
@@ -135,6 +146,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["negar", "recusar", "não", "nao"],
         all: &["aprovar tudo"],
         for_session: &["para esta sessão", "para esta sessao"],
+        for_hours: &["por 8 h", "por 8 horas"],
         back: &["devolver"],
     },
     Language {
@@ -143,6 +155,7 @@ const LANGUAGES: &[Language] = &[
         deny: &["weigeren", "nee"],
         all: &["alles goedkeuren"],
         for_session: &["voor deze sessie"],
+        for_hours: &["voor 8 h", "voor 8 uur"],
         back: &["terug"],
     },
 ];
@@ -298,7 +311,15 @@ fn whole(text: &str, code: Option<&GateCode>, words: &Words) -> Option<Reading> 
             text.strip_suffix(ending).is_some_and(|start| words.allows(start.trim_end()))
         })
     });
-    lasting.then_some(Reading::AllowForSession { code })
+    if lasting {
+        return Some(Reading::AllowForSession { code });
+    }
+    let for_hours = words.languages.iter().any(|language| {
+        language.for_hours.iter().any(|ending| {
+            text.strip_suffix(ending).is_some_and(|start| words.allows(start.trim_end()))
+        })
+    });
+    for_hours.then_some(Reading::AllowForHours { code })
 }
 
 /// `deny: reason`, `deny K7Q2 reason`, `deny K7Q2: reason`, `K7Q2 deny: reason`.

@@ -9,7 +9,9 @@ use crate::{
     agent::PromptForm,
     bridge::{Action, Card, Place},
     caller::{Isolated, TokenHash, TokenRow, TokenScope},
+    delivery::Undelivered,
     gate::{Gate, Waits},
+    grant::Grant,
     id::{
         AccountName, AgentName, BridgeName, DeliveryId, GateCode, GateId, HumanId, PairingCode,
         ProjectName, PromptId, SessionId, SessionName,
@@ -79,6 +81,10 @@ pub enum Command {
     RevokeToken {
         name: String,
     },
+    /// Takes back what was allowed for longer.
+    RevokeGrant {
+        number: u64,
+    },
     /// Ends a session and whatever it and those below it started, all at once.
     EndTree {
         session: String,
@@ -124,6 +130,8 @@ pub enum Command {
         name: String,
     },
     Tokens,
+    /// What is allowed for longer, now.
+    Grants,
     People,
     Sessions,
     Waiting,
@@ -136,6 +144,35 @@ pub enum Command {
         session: SessionId,
     },
     Status,
+    /// Other words in place of some that wait, by the id of the prompt.
+    EditPrompt {
+        prompt: String,
+        text: String,
+    },
+    /// Words that wait are to go nowhere.
+    WithdrawPrompt {
+        prompt: String,
+    },
+    /// What was given up lately.
+    Undelivered,
+    /// Tries once more what was given up, by the id of the delivery.
+    RetryDelivery {
+        delivery: String,
+    },
+    /// Writes down that somebody types into a terminal, which is done afterwards.
+    NoteTyped {
+        session: SessionId,
+        typed: Typed,
+    },
+}
+
+/// How much is typed into a terminal. What it says is not kept: it may be a secret.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Typed {
+    /// By name: `enter`, `ctrl-c`.
+    pub keys: Vec<String>,
+    /// Letters of text before them.
+    pub characters: usize,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -175,6 +212,7 @@ pub enum Reply {
     },
     People(People),
     Tokens(Vec<TokenRow>),
+    Grants(Vec<Grant>),
     Workflows(Vec<WorkflowView>),
     Runs(Vec<RunView>),
     Run(Box<RunView>),
@@ -183,6 +221,8 @@ pub enum Reply {
     /// What waits, oldest first, then what was decided, newest first.
     Cards(Vec<CardView>),
     Prompts(Vec<Prompt>),
+    /// The newest last.
+    Undelivered(Vec<Undelivered>),
     Status(Status),
 }
 
@@ -314,6 +354,16 @@ pub enum Refusal {
     NotHandedOver(String),
     #[error("no chat service is switched on")]
     NoService,
+    #[error("that message is on its way into the agent, or is gone; nothing was changed")]
+    NotQueued,
+    #[error("these words are {author}'s")]
+    NotTheirs { author: String },
+    #[error("these are no person's words, and what asks for them would wait for ever")]
+    NotAPersons,
+    #[error("nothing undelivered is called `{id}`")]
+    NoDelivery { id: String },
+    #[error("its chat on {bridge} is none of ours any more")]
+    NotOurChat { bridge: BridgeName },
     #[error("the message is empty")]
     EmptyText,
     #[error("{name} has {queued} messages waiting, and more would only hide that")]
@@ -427,6 +477,11 @@ impl Refusal {
             Self::NoService => {
                 Some("`vigie init telegram` sets one up; the phone page needs none.".into())
             }
+            Self::NotQueued => Some("Send what is to be different as a message of its own.".into()),
+            Self::NotTheirs { .. } => Some("They and owners change them.".into()),
+            Self::NotAPersons => Some("`vigie stop NAME` interrupts the turn.".into()),
+            Self::NoDelivery { .. } => Some("`vigie undelivered` lists what there is.".into()),
+            Self::NotOurChat { .. } => Some("`vigie pair` lets its person in again.".into()),
             Self::NotWritten { .. } => {
                 Some("Look at the disk of the data folder: `vigie doctor`.".into())
             }

@@ -160,6 +160,15 @@ impl Tries {
     }
 }
 
+/// A delivery that was given up: it is not tried again by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undelivered {
+    pub delivery: Delivery,
+    /// What did not arrive where, and why, as a sentence.
+    pub words: String,
+    pub at: Timestamp,
+}
+
 impl DeliveryState {
     pub fn is_pending(&self) -> bool {
         match self {

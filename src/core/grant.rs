@@ -9,10 +9,11 @@ use crate::{
     Timestamp,
     bridge::Risk,
     id::{HumanId, ProjectName, SessionId, SessionName},
-    policy::{Asking, SHELL_TOOLS, is_assignment, other_field, plain},
+    policy::{Asking, Plain, SHELL_TOOLS, is_assignment, other_field, plain},
     risk::{base, resolved},
 };
 
+/// A yes that lasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// As people name it, and never used again.
@@ -34,16 +35,28 @@ pub struct Grant {
 #[serde(tag = "scope", rename_all = "snake_case")]
 pub enum Scope {
     /// Until its program ends.
-    Session { session: SessionId, name: SessionName },
-    Project { project: ProjectName, until: Timestamp },
+    Session {
+        session: SessionId,
+        name: SessionName,
+    },
+    Project {
+        project: ProjectName,
+        until: Timestamp,
+    },
 }
 
+/// How it ended before its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "over", rename_all = "snake_case")]
 pub enum Over {
-    Revoked { by: HumanId, at: Timestamp },
+    Revoked {
+        by: HumanId,
+        at: Timestamp,
+    },
     /// Its session ended.
-    Ended { at: Timestamp },
+    Ended {
+        at: Timestamp,
+    },
 }
 
 /// What a grant covers.
@@ -64,12 +77,13 @@ pub enum Kind {
     Tool { tool: String },
 }
 
+/// A command as a grant knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     pub words: Vec<String>,
-    /// Files that it writes.
+    /// Files that its redirections name.
     #[serde(default)]
-    pub writes: Vec<String>,
+    pub files: Vec<String>,
     pub ends: Ends,
 }
 
@@ -121,12 +135,10 @@ impl Kind {
         match self {
             Self::Commands { commands, folder } => {
                 let text = input.get("command").and_then(Value::as_str);
-                let plain = text.filter(|_| SHELL_TOOLS.contains(tool) && folder == cwd);
-                let plain = plain.filter(|_| other_field(input).is_none()).map(plain);
-                plain.and_then(Result::ok).is_some_and(|all| {
-                    all.iter().all(|one| {
-                        commands.iter().any(|known| known.covers(&one.words, &one.writes))
-                    })
+                let text = text.filter(|_| SHELL_TOOLS.contains(tool) && folder == cwd);
+                let text = text.filter(|_| other_field(input).is_none());
+                text.and_then(|text| plain(text).ok()).is_some_and(|all| {
+                    all.iter().all(|one| commands.iter().any(|known| known.covers(one)))
                 })
             }
             // What lies elsewhere, and what is kept for itself below, is of more risk than plain.
@@ -171,10 +183,11 @@ impl Grant {
 }
 
 impl Command {
-    fn covers(&self, words: &[String], writes: &[String]) -> bool {
+    fn covers(&self, command: &Plain) -> bool {
+        let Plain { words, writes, reads } = command;
         let begins = words.starts_with(&self.words);
         let ends = self.ends == Ends::Anyhow || words.len() == self.words.len();
-        begins && ends && writes.iter().all(|file| self.writes.contains(file))
+        begins && ends && writes.iter().chain(reads).all(|file| self.files.contains(file))
     }
 }
 
@@ -184,12 +197,14 @@ fn commands(input: &Value, cwd: &str, risk: Risk) -> Option<Kind> {
     }
     let all = plain(input.get("command")?.as_str()?).ok()?;
     let commands = all.into_iter().map(|command| {
-        let verb = risk == Risk::Plain && command.writes.is_empty() && has_verb(&command.words);
-        let (words, ends) = match verb {
-            true => (command.words.into_iter().take(2).collect(), Ends::Anyhow),
-            false => (command.words, Ends::There),
+        let files = [command.writes, command.reads].concat();
+        let verb = risk == Risk::Plain && files.is_empty() && has_verb(&command.words);
+        let (words, ends) = if verb {
+            (command.words.into_iter().take(2).collect(), Ends::Anyhow)
+        } else {
+            (command.words, Ends::There)
         };
-        Command { words, writes: command.writes, ends }
+        Command { words, files, ends }
     });
     Some(Kind::Commands { commands: commands.collect(), folder: cwd.into() })
 }
@@ -249,8 +264,8 @@ impl fmt::Display for Kind {
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.words.join(" "))?;
-        for file in &self.writes {
-            write!(f, " > {file}")?;
+        for file in &self.files {
+            write!(f, " (and {file})")?;
         }
         match self.ends {
             Ends::There => Ok(()),
@@ -282,7 +297,7 @@ mod tests {
     fn a_kind_of_commands_is_those_commands_and_their_like() {
         let given = |text: &str| kind("Bash", &json!({ "command": text, "description": "x" }));
         let test = given("cargo test --lib | sort > out.txt").unwrap();
-        assert_eq!(test.to_string(), "cargo test …; sort > out.txt in /home/ines/quay");
+        assert_eq!(test.to_string(), "cargo test …; sort (and out.txt) in /home/ines/quay");
         let runs = |text: &str| covers(&test, "Bash", &json!({ "command": text }));
         for text in ["cargo test", "cargo test -p core", "cargo test | sort > out.txt", "sort"] {
             assert!(runs(text), "{text}");
@@ -292,6 +307,7 @@ mod tests {
             "cargo test; make",
             "sort -r",
             "sort > other.txt",
+            "sort < other.txt",
             "cargo test > out.txt",
             "A=1 cargo test",
             "cargo test $(make)",
@@ -299,19 +315,29 @@ mod tests {
         ] {
             assert!(!runs(text), "{text}");
         }
-        assert!(!covers(&test, "Bash", &json!({ "command": "sort", "dangerouslyDisableSandbox": true })));
-        assert_eq!(given("git push origin x").unwrap().to_string(), "git push origin x in /home/ines/quay");
+        assert!(!covers(
+            &test,
+            "Bash",
+            &json!({ "command": "sort", "dangerouslyDisableSandbox": true })
+        ));
+        assert_eq!(
+            given("git push origin x").unwrap().to_string(),
+            "git push origin x in /home/ines/quay"
+        );
         assert_eq!(given("npm run build").unwrap().to_string(), "npm run build in /home/ines/quay");
-        for unsure in ["rm -rf x", "ls $HOME", "if ls; then ls; fi", "sudo ls", "ls <<EOF\nx\nEOF"] {
+        for unsure in ["rm -rf x", "ls $HOME", "if ls; then ls; fi", "sudo ls", "ls <<EOF\nx\nEOF"]
+        {
             assert_eq!(given(unsure), None, "{unsure}");
         }
     }
 
     #[test]
     fn a_kind_of_files_is_of_no_more_risk() {
-        let edits = kind("Edit", &json!({ "file_path": "src/a.rs", "old_string": "a", "new_string": "b" }));
+        let edits =
+            kind("Edit", &json!({ "file_path": "src/a.rs", "old_string": "a", "new_string": "b" }));
         let edits = edits.unwrap();
-        let write = |path: &str| covers(&edits, "Write", &json!({ "file_path": path, "content": "x" }));
+        let write =
+            |path: &str| covers(&edits, "Write", &json!({ "file_path": path, "content": "x" }));
         assert!(write("/home/ines/quay/b.rs"));
         for path in ["../x", ".git/hooks/pre-commit", "/etc/hosts", "~/.bashrc", ".github/x.yml"] {
             assert!(!write(path), "{path}");
@@ -336,6 +362,9 @@ mod tests {
         }
         assert_eq!(kind("PowerShell", &json!({ "command": "ls" })), None);
         let tool = kind("mcp__lab__echo", &json!({ "a": 1 })).unwrap();
-        assert!(covers(&tool, "mcp__lab__echo", &json!({})) && !covers(&tool, "mcp__lab__wipe", &json!({})));
+        assert!(
+            covers(&tool, "mcp__lab__echo", &json!({}))
+                && !covers(&tool, "mcp__lab__wipe", &json!({}))
+        );
     }
 }

@@ -13,6 +13,7 @@ pub mod command;
 pub mod decide;
 pub mod delivery;
 pub mod gate;
+pub mod grant;
 pub mod id;
 pub mod ids;
 pub mod ledger;

@@ -99,6 +99,12 @@ pub const MENU: &[MenuEntry] = &[
         "What a session or story may cost: /budget NAME 5, or more",
         "Ce qu'une session peut coûter : /budget NOM 5, ou more",
     ),
+    entry("grants", "What was allowed for longer", "Ce qui reste autorisé"),
+    entry(
+        "revoke",
+        "Take back what was allowed for longer: /revoke NUMBER",
+        "Retirer une autorisation : /revoke NUMÉRO",
+    ),
     entry("help", "How to write to sessions", "Comment écrire aux sessions"),
 ];
 

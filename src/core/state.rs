@@ -14,8 +14,9 @@ use crate::{
     account::{Account, Scope},
     bridge::{Heard, HeardKind, Limits, Over, Place, Reader, Room, TextUnit},
     caller::{Known, Principal, Ticket, TokenHash, TokenRow, TokenScope},
-    delivery::{Delivery, DeliveryState, Outgoing, Spot, Target},
+    delivery::{Delivery, DeliveryState, Outgoing, Spot, Target, Undelivered},
     gate::{Gate, GateState},
+    grant::Grant,
     id::{
         AccountName, BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId,
         SessionId, ThreadId, TicketId, TokenId,
@@ -72,6 +73,8 @@ pub struct State {
     pub tokens: BTreeMap<TokenId, TokenRow>,
     /// Those that something is wrong with.
     pub troubles: BTreeMap<AccountName, Trouble>,
+    /// What is allowed for longer, and the newest of what was: numbers go on from the last.
+    pub grants: BTreeMap<u64, Grant>,
     pub runs: Runs,
     /// Whether the Lord is kept alive. It ends with us: a start begins anew.
     pub lord_watch: LordWatch,
@@ -105,7 +108,8 @@ pub struct State {
     pub changed: BTreeMap<DeliveryId, Timestamp>,
     /// Prompts that were typed and not seen to be taken: the agent's own word may still come.
     pub unsure: VecDeque<Prompt>,
-    pub failed: VecDeque<String>,
+    /// What was given up lately, the newest last.
+    pub failed: VecDeque<Undelivered>,
     pub problems: Vec<String>,
     /// What was spent, and may be.
     pub accounts: BTreeMap<Scope, Account>,
@@ -154,6 +158,7 @@ impl State {
             tickets: BTreeMap::new(),
             tokens: BTreeMap::new(),
             troubles: BTreeMap::new(),
+            grants: BTreeMap::new(),
             runs: Runs::default(),
             lord_watch: LordWatch::On { tries: Vec::new() },
             mail_lately: Lately::default(),
@@ -298,7 +303,15 @@ impl State {
                 self.accounts.insert(account.scope.clone(), account.clone());
             }
             Row::Ledger(entry) => self.ledger.put(entry.clone()),
+            Row::Grant(grant) => self.put_grant(grant),
         }
+    }
+
+    /// Those that are over are forgotten but for the newest, whose number is the last.
+    fn put_grant(&mut self, grant: &Grant) {
+        self.grants.insert(grant.number, grant.clone());
+        let newest = self.grants.last_key_value().map(|(number, _)| *number);
+        self.grants.retain(|number, grant| grant.over.is_none() || Some(*number) == newest);
     }
 
     /// Ids sort by age, so the first are the oldest.

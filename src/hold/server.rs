@@ -176,6 +176,7 @@ async fn serve(
             say(&mut write, &picture).await
         }
         Mode::Keys { bytes } => {
+            let bytes = shared.pty.terminal().as_pressed(bytes);
             let done = match timeout(KEYS_WAIT, shared.pty.keys.write(bytes)).await {
                 Ok(Ok(())) => Done::Yes,
                 Ok(Err(error)) => Done::No { why: error.to_string() },

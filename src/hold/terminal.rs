@@ -82,6 +82,29 @@ impl Terminal {
         self.parser.screen().bracketed_paste()
     }
 
+    /// Arrows, Home and End as a program hears them that switched its keys over (DECCKM), which editors
+    /// and dialogs do. Source: xterm's control sequences, "PC-Style Function Keys".
+    pub(crate) fn as_pressed(&self, bytes: Vec<u8>) -> Vec<u8> {
+        if !self.parser.screen().application_cursor() {
+            return bytes;
+        }
+        let mut heard = Vec::with_capacity(bytes.len());
+        let mut rest = bytes.as_slice();
+        while let Some((first, after)) = rest.split_first() {
+            rest = match rest {
+                [0x1b, b'[', key @ (b'A'..=b'D' | b'H' | b'F'), more @ ..] => {
+                    heard.extend([0x1b, b'O', *key]);
+                    more
+                }
+                _ => {
+                    heard.push(*first);
+                    after
+                }
+            };
+        }
+        heard
+    }
+
     /// At most `most` bytes of output from `offset` on.
     pub(crate) fn since(&self, offset: u64, most: usize) -> Printed {
         self.ring.since(offset, most)
@@ -365,6 +388,18 @@ mod tests {
         assert_eq!(other.parser.callbacks().title, "hello");
         assert!(other.parser.callbacks().modes.contains(&1004));
         assert_eq!(other.picture().rows[1], one.picture().rows[1]);
+    }
+
+    #[test]
+    fn arrows_are_what_the_program_asked_for() {
+        let pressed = b"yes\x1b[A\x1b[D\x1b[H\x1b[3~\x1b[Z\x1b\r".to_vec();
+        let mut terminal = Terminal::new(SIZE);
+        assert_eq!(terminal.as_pressed(pressed.clone()), pressed);
+        terminal.feed(b"\x1b[?1h");
+        let heard = b"yes\x1bOA\x1bOD\x1bOH\x1b[3~\x1b[Z\x1b\r";
+        assert_eq!(terminal.as_pressed(pressed.clone()), heard);
+        terminal.feed(b"\x1b[?1l");
+        assert_eq!(terminal.as_pressed(pressed.clone()), pressed);
     }
 
     #[test]

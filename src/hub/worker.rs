@@ -25,6 +25,7 @@ use crate::{
     clock::Clock,
     store::{Store, StoreError},
     tasks::Tasks,
+    telemetry::Span,
 };
 
 /// Callers wait for an answer anyway, so a longer queue would only hide a slow disk.
@@ -71,6 +72,31 @@ pub async fn start(
     let worker = Worker { state, ids, store, clock, rules, batches, broken, health, catalog, held };
     tasks.start("hub", move |stop| worker.run(mail, stop));
     Ok((hub, healthy))
+}
+
+/// What kind of event it is, for traces.
+fn kind(event: &Event) -> &'static str {
+    match event {
+        Event::Booted => "booted",
+        Event::Tick => "tick",
+        Event::Heard { .. } => "heard",
+        Event::Request(_) => "request",
+        Event::Agent(_) => "agent",
+        Event::Linked { .. } => "linked",
+        Event::Report { .. } => "report",
+        Event::HolderGone { .. } => "holder_gone",
+        Event::LaunchFailed { .. } => "launch_failed",
+        Event::Prepared { .. } => "prepared",
+        Event::Delivered { .. } => "delivered",
+        Event::Looked { .. } => "looked",
+        Event::Noted { .. } => "noted",
+        Event::Pulse { .. } => "pulse",
+        Event::Catalog(_) => "catalog",
+        Event::Hook(_) => "hook",
+        Event::Step(_) => "step",
+        Event::Used { .. } => "used",
+        Event::StepUsed { .. } => "step_used",
+    }
 }
 
 struct Worker {
@@ -243,8 +269,10 @@ impl Worker {
 
     /// Decides, hands the rows to the writer and the rest to the effects, in this order.
     async fn take(&mut self, event: Event, waiting: Waiting) {
+        let span = Span::begin("decide").with("event", kind(&event));
         let Decision { rows, effects, reply, agent_reply, notice } =
             decide(&mut self.state, &mut self.ids, event, self.clock.now());
+        drop(span);
         let answer = match (waiting, reply, agent_reply) {
             (Waiting::Request(to), Some(reply), _) => Answer::Request(to, reply),
             (Waiting::Agent(to), _, Some(reply)) => Answer::Agent(to, reply),

@@ -23,6 +23,7 @@ pub struct Chain {
     pub standing: Standing,
 }
 
+/// Whether all lines fit, or the first that does not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "chain", rename_all = "snake_case")]
 pub enum Standing {
@@ -74,7 +75,7 @@ impl Audit {
         most: usize,
         prefixes: &[&str],
     ) -> Result<Vec<JournalRow>, StoreError> {
-        read::history(&self.0, before, most, prefixes)
+        read::history(&self.0, before, most, prefixes, None)
     }
 }
 
@@ -82,7 +83,7 @@ impl Audit {
 pub(super) fn seal(db: &Connection, seq: i64) -> Result<(), StoreError> {
     let before: Option<String> = db
         .prepare_cached("SELECT hash FROM event WHERE seq < ?1 ORDER BY seq DESC LIMIT 1")?
-        .query_row([seq], |row| row.get(0))
+        .query_row([seq], |row| row.get::<_, Option<String>>(0))
         .optional()?
         .flatten();
     let hash = db
@@ -96,7 +97,7 @@ const LINES: &str = "SELECT seq, at, kind, session, gate, human, detail, hash FR
 
 /// The hash of a line behind that one: of both, with everything of the line as JSON.
 fn link(before: &str, row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
-    let text = |at| row.get::<_, Option<String>>(at);
+    let text = |at: usize| row.get::<_, Option<String>>(at);
     let line = (
         row.get::<_, i64>(0)?,
         row.get::<_, i64>(1)?,

@@ -164,7 +164,7 @@ impl Store {
     }
 
     /// At most so many lines of the journal before that number, newest first, whose kinds begin with one
-    /// of `prefixes`; with none, of every kind.
+    /// of `prefixes`; with none, of every kind. With a `session`, those that are about it alone.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -173,8 +173,9 @@ impl Store {
         before: u64,
         most: usize,
         prefixes: &'static [&'static str],
+        session: Option<SessionId>,
     ) -> Result<Vec<JournalRow>, StoreError> {
-        self.read(move |db| read::history(db, before, most, prefixes)).await
+        self.read(move |db| read::history(db, before, most, prefixes, session)).await
     }
 
     /// Those of these answers of models that are in the ledger.

@@ -110,6 +110,15 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
     )?;
     rows(db, &mut found, "digest", "SELECT human, body FROM digest", Row::Digest)?;
     rows(db, &mut found, "mute", "SELECT human, body FROM mute", Row::Mute)?;
+    rows(
+        db,
+        &mut found,
+        "permit",
+        "SELECT number, body FROM permit WHERE json_extract(body, '$.over') IS NULL
+         UNION SELECT number, body FROM permit WHERE number = (SELECT max(number) FROM permit)
+         ORDER BY number",
+        Row::Grant,
+    )?;
     rows(db, &mut found, "slot", "SELECT workflow, body FROM slot", Row::Slot)?;
     rows(db, &mut found, "account", "SELECT key, body FROM account", Row::Account)?;
     runs::load(db, &mut found)?;
@@ -297,16 +306,20 @@ pub(super) fn history(
     before: u64,
     most: usize,
     prefixes: &[&str],
+    session: Option<SessionId>,
 ) -> Result<Vec<JournalRow>, StoreError> {
     let before = i64::try_from(before).unwrap_or(i64::MAX);
     let begins: Vec<_> = prefixes.iter().map(|prefix| format!("kind GLOB '{prefix}*'")).collect();
     let begins = if begins.is_empty() { "1".into() } else { begins.join(" OR ") };
+    // Said so that its index serves.
+    let of = if session.is_some() { "session = ?3" } else { "?3 IS NULL" };
     let sql = format!(
         "SELECT seq, at, kind, session, gate, human, detail FROM event
-         WHERE seq < ?1 AND ({begins}) ORDER BY seq DESC LIMIT ?2"
+         WHERE {of} AND seq < ?1 AND ({begins}) ORDER BY seq DESC LIMIT ?2"
     );
     let mut statement = db.prepare_cached(&sql)?;
-    let lines = statement.query_map(params![before, most], journal_row)?;
+    let session = session.map(|session| session.to_string());
+    let lines = statement.query_map(params![before, most, session], journal_row)?;
     Ok(lines.collect::<Result<_, _>>()?)
 }
 

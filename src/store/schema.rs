@@ -14,6 +14,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/009.sql"),
     include_str!("schema/006.sql"),
     include_str!("schema/010.sql"),
+    include_str!("schema/008.sql"),
+    include_str!("schema/011.sql"),
 ];
 
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), StoreError> {

@@ -159,6 +159,7 @@ fn put(db: &Connection, row: &Row) -> Result<Option<u64>, StoreError> {
         Row::RunLog(line) => runs::put_line(db, line)?,
         Row::Account(account) => ledger::put_account(db, account)?,
         Row::Ledger(entry) => ledger::put(db, entry)?,
+        Row::Grant(grant) => put_by_id(db, "permit", "number", &grant.number, grant)?,
         Row::Slot(slot) => put_by_id(db, "slot", "workflow", &slot.workflow, slot)?,
         Row::Outage(row) => put_by_id(db, "outage", "account", &row.account, row)?,
         Row::Happened(happened) => ringing::put_happened(db, happened)?,

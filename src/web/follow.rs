@@ -3,7 +3,7 @@
 
 use axum::{
     body::{Body, Bytes},
-    extract::{Extension, Query, State},
+    extract::{Extension, State},
     http::header,
     response::{IntoResponse, Response},
 };
@@ -12,8 +12,9 @@ use serde::Deserialize;
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use utoipa::IntoParams;
 
-use super::{fault::Fault, people::Caller, serve::App, shapes::Event};
+use super::{fault::Fault, people::Caller, query::Query, serve::App, shapes::Event};
 use crate::config::Role;
 
 /// Events read at once.
@@ -22,7 +23,8 @@ const BATCH: usize = 100;
 /// An empty line this often tells the reader that the line still holds, and us when it is gone.
 const HEARTBEAT: Duration = Duration::from_secs(20);
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct From {
     /// The last event the reader has; without it, only what comes from now on.
@@ -36,6 +38,11 @@ fn yes() -> bool {
     true
 }
 
+/// What happens, one event a line, without an end.
+#[utoipa::path(
+    get, path = "/events", params(From),
+    responses((status = 200, body = Event, content_type = "application/x-ndjson"))
+)]
 pub(super) async fn events(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

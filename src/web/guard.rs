@@ -18,7 +18,10 @@ use super::{
     people::{self, Caller, Way},
     serve::App,
 };
-use crate::config::{Scheme, Web};
+use crate::{
+    config::{Scheme, Web},
+    telemetry::Span,
+};
 
 /// Everything from here, no inline script or style, and nobody may frame the page.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'";
@@ -60,12 +63,66 @@ fn split(authority: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// The first word of addresses, of the API's the one behind its version.
+const AREAS: [&str; 25] = [
+    "assets",
+    "audit",
+    "board",
+    "daemon",
+    "doctor",
+    "down",
+    "events",
+    "healthz",
+    "hooks",
+    "ledger",
+    "login",
+    "logout",
+    "mail",
+    "mcp",
+    "metrics",
+    "phone",
+    "prompts",
+    "runs",
+    "sessions",
+    "status",
+    "system",
+    "undelivered",
+    "usage",
+    "waiting",
+    "workflows",
+];
+
+/// Which part of us an address is of: a word of ours, whatever somebody typed.
+fn area(path: &str) -> &'static str {
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    let word = match parts.next() {
+        Some("api") => parts.nth(1),
+        word => word,
+    };
+    AREAS.into_iter().find(|area| word == Some(*area)).unwrap_or("other")
+}
+
+fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
+}
+
 /// The outermost layer: hosts and headers.
 pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) -> Response {
+    let mut span = Span::begin("request")
+        .with("method", method(request.method()))
+        .with("area", area(request.uri().path()));
     let mut response = match check_host(&app.hosts, request.headers()) {
         Ok(()) => next.run(request).await,
         Err(fault) => refused(fault),
     };
+    span.say("status", i64::from(response.status().as_u16()));
     let headers = response.headers_mut();
     // These two are not for anybody to soften.
     headers
@@ -285,6 +342,20 @@ mod tests {
     fn hosts() -> Hosts {
         let named = vec!["harbour.example.org".into(), "[2001:db8::7]".into()];
         Hosts { port: 7285, named: Arc::new(named) }
+    }
+
+    #[test]
+    fn an_area_is_a_word_of_ours() {
+        for (path, expected) in [
+            ("/api/v1/sessions/PD-285/send", "sessions"),
+            ("/sessions/PD-285", "sessions"),
+            ("/hooks/release", "hooks"),
+            ("/api/v1/salary-of-ines", "other"),
+            ("/salary-of-ines", "other"),
+            ("/", "other"),
+        ] {
+            assert_eq!(area(path), expected, "{path}");
+        }
     }
 
     #[test]

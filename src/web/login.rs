@@ -3,7 +3,7 @@
 
 use axum::{
     Form, Router,
-    extract::{ConnectInfo, Query, State},
+    extract::{ConnectInfo, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{Html, IntoResponse, Response},
     routing::{get, post},
@@ -17,6 +17,7 @@ use super::{
     links::NotIn,
     logins::{IDLE_LIFETIME, LoginsError},
     people::Way,
+    query::Query,
     serve::App,
     token,
 };

@@ -15,6 +15,7 @@ mod metrics;
 mod outside;
 mod pages;
 mod people;
+mod query;
 mod serve;
 pub mod shapes;
 mod sight;

@@ -5,11 +5,12 @@ use axum::{Router, http::Extensions};
 use serde::Deserialize;
 use std::{future::Future, path::PathBuf, pin::Pin, sync::Arc};
 use tokio::sync::watch;
+use utoipa::ToSchema;
 use vigie_core::{
     Timestamp,
     caller::MailQuery,
     command::Refusal,
-    id::{BridgeName, RunId},
+    id::{BridgeName, RunId, SessionId},
     ledger::{DelegationRow, UsageQuestion, UsageRow, Zone},
     mail::Mail,
     session::Session,
@@ -34,9 +35,16 @@ pub type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type ReadEvents = Arc<dyn Fn(u64, usize) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync>;
 
 /// Reads at most so many events before a sequence number, newest first, whose kinds begin with one of
-/// these words; with none, of every kind.
+/// these words; with none, of every kind. With a session, those that are about it alone.
 type ReadHistory = Arc<
-    dyn Fn(u64, usize, &'static [&'static str]) -> Boxed<Result<Vec<Event>, Refusal>> + Send + Sync,
+    dyn Fn(
+            u64,
+            usize,
+            &'static [&'static str],
+            Option<SessionId>,
+        ) -> Boxed<Result<Vec<Event>, Refusal>>
+        + Send
+        + Sync,
 >;
 
 /// Looks through what sessions wrote each other, newest first.
@@ -61,6 +69,8 @@ pub struct Ledger {
     pub prices: Arc<PriceList>,
     /// In which days begin and end.
     pub zone: Zone,
+    /// What one of them may cost, in millionths of a dollar.
+    pub day_limit: Option<u64>,
 }
 
 /// Asks a session's holder for its screen, top to bottom.
@@ -77,7 +87,7 @@ pub type ReadSecret =
     Arc<dyn Fn(SecretName, String) -> Boxed<Result<String, String>> + Send + Sync>;
 
 /// Where a step prints to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
     #[default]

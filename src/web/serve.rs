@@ -1,9 +1,9 @@
 //! Binds both doors and serves them: TCP for browsers, the socket for the desk.
 
 use axum::{
-    Router,
+    Extension, Router,
     extract::{ConnectInfo, DefaultBodyLimit, Request},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     middleware::{self, Next},
     response::{IntoResponse, Redirect, Response},
     routing::get,
@@ -248,8 +248,21 @@ async fn healthz() -> &'static str {
     "ok"
 }
 
-async fn home() -> Redirect {
-    Redirect::to("/phone")
+/// Who comes with a phone wants the chat, who sits at a desk the board.
+async fn home(Extension(caller): Extension<Caller>, headers: HeaderMap) -> Redirect {
+    let chat = caller.phone == OnOff::On && is_handheld(&headers);
+    Redirect::to(if chat { "/phone" } else { "/board" })
+}
+
+/// By what the browser says of itself: its hint, where it gives one, else the word that all phones have
+/// in their names. Source: User-Agent Client Hints, `Sec-CH-UA-Mobile`; MDN, "Browser detection using the
+/// user agent".
+fn is_handheld(headers: &HeaderMap) -> bool {
+    let said = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    match said("sec-ch-ua-mobile") {
+        Some(hint) => hint == "?1",
+        None => said("user-agent").is_some_and(|name| name.contains("Mobi")),
+    }
 }
 
 /// Who is not signed in gets no time to hold us up.
@@ -414,5 +427,29 @@ where
     };
     if let Err(error) = ended {
         debug!(%error, "a connection broke");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phone_is_known_by_its_hint_or_its_name() {
+        let phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Version/19.0 Mobile/15E148 Safari";
+        let desk = "Mozilla/5.0 (X11; Linux x86_64; rv:148.0) Gecko/20100101 Firefox/148.0";
+        for (hint, name, expected) in [
+            (Some("?1"), desk, true),
+            (Some("?0"), phone, false),
+            (None, phone, true),
+            (None, desk, false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("user-agent", name.parse().unwrap());
+            if let Some(hint) = hint {
+                headers.insert("sec-ch-ua-mobile", hint.parse().unwrap());
+            }
+            assert_eq!(is_handheld(&headers), expected, "{hint:?} {name}");
+        }
     }
 }

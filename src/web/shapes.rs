@@ -1,6 +1,7 @@
 //! What crosses the API, both ways; `docs/api.md` describes it. Kept apart from the core's types,
 //! so that a rename in there changes nothing out here.
 
+mod desk;
 mod matrix;
 mod runs;
 mod usage;
@@ -8,6 +9,7 @@ mod usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt};
+use utoipa::ToSchema;
 use vigie_core::{
     Timestamp,
     agent::{Asked, PromptForm},
@@ -16,20 +18,22 @@ use vigie_core::{
     caller::{Isolated, Principal, TokenRow, TokenScope},
     command::{BridgeView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState, Waits},
+    grant::{Grant, Scope},
     mail::{Mail, MailState},
     run::RunView,
     session::{Ended, Life, Role},
     state::{self, ChatRow, ChatState},
 };
 
+pub use desk::{EditPrompt, PromptShape, UndeliveredShape};
 pub use matrix::{
     AcceptIdentity, ConfirmVerification, EmojiShape, MatrixDeviceShape, MatrixPersonShape,
     MatrixRoomShape, MatrixShape, NewVerification, VerificationBegun, VerificationShape,
     VerificationState,
 };
 pub use runs::{
-    BegunShape, CheckText, Checked, NewRun, NotBegunShape, OutputShape, ParamShape, ProblemShape,
-    RetryRun, RunShape, SaveText, Saved, StepShape, WorkflowShape,
+    BegunShape, CheckText, Checked, NewRun, NewWorkflow, NotBegunShape, OutputShape, ParamShape,
+    ProblemShape, RetryRun, RunShape, SaveText, Saved, StepShape, WorkflowShape,
 };
 
 pub use usage::{
@@ -37,7 +41,7 @@ pub use usage::{
     UsageShape,
 };
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorShape {
     pub error: String,
     pub hint: Option<String>,
@@ -48,7 +52,7 @@ pub struct ErrorShape {
     pub mistakes: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DaemonShape {
     pub version: String,
     pub pid: u32,
@@ -56,7 +60,7 @@ pub struct DaemonShape {
     pub url: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionShape {
     pub id: String,
     pub name: String,
@@ -70,7 +74,9 @@ pub struct SessionShape {
     pub state: String,
     /// Why it needs the desk, or how it ended.
     pub detail: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
     pub created: Timestamp,
     /// Codes of what it waits for.
     pub waiting: Vec<String>,
@@ -82,6 +88,7 @@ pub struct SessionShape {
     /// What it says it does.
     pub summary: Option<String>,
     /// `worker`, or `lord` for the people's one counterpart.
+    #[schema(value_type = String)]
     pub role: Role,
     /// Who started it; `null`: a person.
     pub parent: Option<ParentShape>,
@@ -130,7 +137,7 @@ impl SessionShape {
 }
 
 /// The agent or program that started a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ParentShape {
     /// Of a session, or of a token.
     pub id: String,
@@ -168,7 +175,7 @@ fn state(view: &SessionView) -> (&'static str, Option<String>) {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GateShape {
     pub id: String,
     pub code: String,
@@ -184,21 +191,23 @@ pub struct GateShape {
     pub facts: Vec<FactShape>,
     /// `plain`, `care`, or `code` when only its code answers it.
     pub risk: String,
+    #[schema(value_type = String, format = DateTime)]
     pub opened: Timestamp,
     /// Denied by itself from then on.
+    #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
     /// `open`, `answered`, `taken` or `closed`.
     pub state: String,
     pub questions: Vec<QuestionShape>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FactShape {
     pub label: String,
     pub value: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct QuestionShape {
     pub text: String,
     pub options: Vec<OptionShape>,
@@ -207,7 +216,7 @@ pub struct QuestionShape {
     pub picked: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OptionShape {
     pub label: String,
     pub description: String,
@@ -291,7 +300,7 @@ fn questions(gate: &Gate) -> Vec<QuestionShape> {
     asked.iter().enumerate().map(shape).collect()
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StatusShape {
     pub daemon: DaemonShape,
     pub sessions: Vec<SessionShape>,
@@ -307,7 +316,7 @@ pub struct StatusShape {
 }
 
 /// One thing that is closed to agents, or should be.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProtectionShape {
     /// `files`, `processes`, `signals`, `terminal`, `callers`.
     pub name: String,
@@ -340,10 +349,11 @@ impl StatusShape {
 }
 
 /// How a chat service does.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BridgeShape {
     pub name: String,
     /// When it last told everything; `null` for one that cannot go deaf, or never did yet.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub heard: Option<Timestamp>,
     /// What is wrong and what to do; `null`: nothing.
     pub trouble: Option<String>,
@@ -371,7 +381,7 @@ pub fn gates(gates: &[Gate], sessions: &[SessionView]) -> Vec<GateShape> {
     gates.iter().map(|gate| GateShape::new(gate, name(gate))).collect()
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewSession {
     pub name: String,
@@ -385,7 +395,7 @@ pub struct NewSession {
     pub isolated: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EndSession {
     /// With whatever it and those below it started, even where it has ended itself.
@@ -394,20 +404,20 @@ pub struct EndSession {
 }
 
 /// To another agent, by its name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HandOver {
     pub agent: String,
 }
 
 /// Without a name: all accounts that are stopped.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetryAccount {
     pub account: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendText {
     pub text: String,
@@ -416,7 +426,7 @@ pub struct SendText {
 }
 
 /// What is typed into a session's terminal: the text, then the keys.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TypeKeys {
     #[serde(default)]
@@ -427,7 +437,7 @@ pub struct TypeKeys {
 }
 
 /// `text` unless it is one of the agent's own slash commands.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FormShape {
     #[default]
@@ -444,7 +454,7 @@ impl From<FormShape> for PromptForm {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Stored {
     pub prompt: String,
     pub session: String,
@@ -452,12 +462,12 @@ pub struct Stored {
     pub ahead: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Done {
     pub words: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MuteSession {
     /// Its name, or `all`.
@@ -466,26 +476,26 @@ pub struct MuteSession {
     pub time: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AnswerGate {
     pub choice: String,
 }
 
 /// A button of a card, as the page has it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TapGate {
     pub action: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Screen {
     pub session: String,
     pub lines: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Folder {
     pub session: String,
     /// Of its present run, or the last one.
@@ -494,9 +504,10 @@ pub struct Folder {
 }
 
 /// One line of the event stream.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Event {
     pub seq: u64,
+    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
     /// What happened: `started`, `gate_answered`, …
     pub kind: String,
@@ -509,63 +520,67 @@ pub struct Event {
     pub detail: Value,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewLink {
     /// Who signs in with it; the first owner when nobody is named.
     pub human: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LinkShape {
     pub url: String,
     /// The same secret for typing.
     pub code: String,
     pub human: String,
+    #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
     /// Whether another device can open it, or this machine alone.
     pub reaches: Reaches,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reaches {
     ThisMachine,
     Others,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LoginShape {
     pub id: String,
     pub human: String,
     /// What the browser called itself.
     pub device: String,
+    #[schema(value_type = String, format = DateTime)]
     pub made: Timestamp,
     /// To the hour.
+    #[schema(value_type = String, format = DateTime)]
     pub seen: Timestamp,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewPairing {
     /// Whom it lets in; who asks, when nobody is named.
     pub human: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PairingShape {
     /// As people read it: two groups of four.
     pub code: String,
     /// Whom it lets in, by id.
     pub human: String,
     pub name: String,
+    #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
     /// Where it can be typed.
     pub services: Vec<ServiceShape>,
 }
 
 /// A chat service that takes codes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ServiceShape {
     pub bridge: String,
     /// Where people find us there, when it is known.
@@ -574,16 +589,17 @@ pub struct ServiceShape {
     pub trouble: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
     pub name: String,
     /// `read`, `mail`, `sessions`, `workflows`; all of them when none are named.
+    #[schema(value_type = Option<Vec<String>>)]
     pub scopes: Option<BTreeSet<TokenScope>>,
 }
 
 /// A token that was just made.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MadeToken {
     /// The secret, told this once.
     pub token: String,
@@ -598,13 +614,15 @@ impl fmt::Debug for MadeToken {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenShape {
     pub id: String,
     pub name: String,
+    #[schema(value_type = Vec<String>)]
     pub scopes: BTreeSet<TokenScope>,
     /// Who made it, by id.
     pub by: String,
+    #[schema(value_type = String, format = DateTime)]
     pub made: Timestamp,
 }
 
@@ -615,8 +633,44 @@ impl TokenShape {
     }
 }
 
+/// What was allowed for longer than one request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GrantShape {
+    pub number: u64,
+    /// "cargo test … in /home/ines/quay".
+    pub allows: String,
+    /// The session or the project it is for.
+    pub holds_for: String,
+    /// `None`: until that session ends.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub until: Option<Timestamp>,
+    /// Who gave it, by id, and where.
+    pub by: String,
+    pub via: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+}
+
+impl GrantShape {
+    pub fn new(grant: &Grant) -> Self {
+        let (holds_for, until) = match &grant.scope {
+            Scope::Session { name, .. } => (name.to_string(), None),
+            Scope::Project { project, until } => (project.to_string(), Some(*until)),
+        };
+        Self {
+            number: grant.number,
+            allows: grant.kind.to_string(),
+            holds_for,
+            until,
+            by: grant.by.to_string(),
+            via: grant.via.clone(),
+            at: grant.at,
+        }
+    }
+}
+
 /// A message from session to session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MailShape {
     pub id: String,
     /// In the order in which they came, over all of them.
@@ -625,6 +679,7 @@ pub struct MailShape {
     pub from: String,
     pub to: String,
     pub text: String,
+    #[schema(value_type = String, format = DateTime)]
     pub sent: Timestamp,
     /// `waiting`, `offered` (it is on its way into the agent), `read` or `dead`.
     pub state: String,
@@ -659,13 +714,13 @@ impl MailShape {
 }
 
 /// Who is heard over chat services, and which chats hear of sessions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PeopleShape {
     pub identities: Vec<IdentityShape>,
     pub chats: Vec<ChatShape>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct IdentityShape {
     pub bridge: String,
     /// The service's own id of the person.
@@ -673,17 +728,20 @@ pub struct IdentityShape {
     pub human: String,
     pub name: String,
     /// `owner`, `approver`, `talker` or `viewer`.
+    #[schema(value_type = String)]
     pub role: state::Role,
     /// Since when; `null`: it stands in the configuration.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub since: Option<Timestamp>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ChatShape {
     pub bridge: String,
     /// The service's own id of the chat.
     pub chat: String,
     /// `direct`, `direct_threads`, `group` or `forum`.
+    #[schema(value_type = String)]
     pub room: Room,
     /// Who opened it, by id.
     pub by: String,

@@ -16,5 +16,5 @@ pub use catalog::{Reading, build, build_with};
 pub use file::{FileRead, LONGEST_FILE, check};
 pub use folder::{FolderRead, read, read_file};
 pub use places::{Place, own_folder, places};
-pub use save::{NotSaved, digest, save, why_not};
+pub use save::{NotSaved, create, digest, sample, save, why_not};
 pub use watch::{Workflows, start};

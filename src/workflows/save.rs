@@ -22,11 +22,18 @@ pub enum NotSaved {
     NotYours(String),
     #[error("{0} changed after it was read")]
     Changed(String),
+    #[error("a workflow is called {0} already")]
+    Exists(String),
+    #[error("`{0}` is no name of a workflow")]
+    BadName(String),
     #[error("a workflow is at most {} MiB long", LONGEST_FILE >> 20)]
     TooLong,
     #[error("{file} cannot be written: {error}")]
     Disk { file: String, error: io::Error },
 }
+
+/// Longest name of a new one; it becomes that of a file.
+const LONGEST_NAME: usize = 60;
 
 /// SHA-256 of a text, in hex: says which text somebody read.
 pub fn digest(text: &str) -> String {
@@ -84,6 +91,45 @@ pub fn save(file: &FileRead, text: &str, read: &str) -> Result<(), NotSaved> {
     File::open(&folder).and_then(|folder| folder.sync_all()).map_err(disk)
 }
 
+/// A workflow to begin with, under that name.
+pub fn sample(name: &str) -> String {
+    format!(
+        "name: {name}\ntitle: What it does, in a line\nsteps:\n  - id: hello\n    shell: echo \"hello\"\n"
+    )
+}
+
+/// Makes a file of that name in the person's own folder, which need not be there. Blocks for as long as
+/// its disk does.
+///
+/// # Errors
+/// Why there is none; what was there is as it was.
+pub fn create(folder: &Path, name: &str, text: &str) -> Result<PathBuf, NotSaved> {
+    let letters = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let begins = name.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric);
+    if !begins || name.len() > LONGEST_NAME || !name.bytes().all(letters) {
+        return Err(NotSaved::BadName(name.into()));
+    }
+    if text.len() as u64 > LONGEST_FILE {
+        return Err(NotSaved::TooLong);
+    }
+    let path = folder.join(format!("{name}.yaml"));
+    let disk = |error: io::Error| match error.kind() {
+        io::ErrorKind::AlreadyExists => NotSaved::Exists(name.into()),
+        _ => NotSaved::Disk { file: path.display().to_string(), error },
+    };
+    fs::create_dir_all(folder).map_err(disk)?;
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path).map_err(disk)?;
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        // Half a workflow is worse than none.
+        let _ = fs::remove_file(&path);
+        return Err(disk(error));
+    }
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(disk)?;
+    Ok(path)
+}
+
 /// What is there now, if that is what was read.
 fn still(file: &FileRead, path: &Path, read: &str) -> Result<String, NotSaved> {
     let there = fs::read_to_string(path)
@@ -115,6 +161,24 @@ fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::workflows::read_file;
+
+    #[test]
+    fn a_new_one_runs_as_it_is_and_takes_nothings_place() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("workflows");
+        let path = create(&folder, "nightly-count", &sample("nightly-count")).unwrap();
+        assert_eq!(path, folder.join("nightly-count.yaml"));
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(!crate::workflows::check(&text).has_errors(), "{text}");
+        let again = create(&folder, "nightly-count", "name: x\n");
+        assert!(matches!(again, Err(NotSaved::Exists(_))), "{again:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        for name in ["", "..", "a/b", "-a", "a b", "é", &"a".repeat(61)] {
+            let refused = create(&folder, name, "name: x\n");
+            assert!(matches!(refused, Err(NotSaved::BadName(_))), "{name}: {refused:?}");
+        }
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    }
 
     fn own(folder: &Path, text: &str) -> FileRead {
         let path = folder.join("release.yaml");

@@ -1,13 +1,18 @@
 //! Looks after the folders while Vigie runs, and tells the hub when something in them changed.
 
-use std::{sync::Arc, thread, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{Instant, MissedTickBehavior, interval, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use vigie_core::decide::Event;
+use vigie_core::{decide::Event, run::Origin};
 
 use super::{
     catalog::{Reading, build},
@@ -30,9 +35,16 @@ const ASKERS: usize = 64;
 pub struct Workflows {
     now: watch::Receiver<Arc<Reading>>,
     asks: mpsc::Sender<oneshot::Sender<()>>,
+    /// The person's own folder, where new ones go.
+    own: Option<PathBuf>,
 }
 
 impl Workflows {
+    /// Where the person's own lie, there or not; `None`: nowhere.
+    pub fn own(&self) -> Option<&Path> {
+        self.own.as_deref()
+    }
+
     /// What is known now.
     pub fn now(&self) -> Arc<Reading> {
         self.now.borrow().clone()
@@ -58,7 +70,7 @@ impl Workflows {
     pub fn fixed(reading: Reading) -> Self {
         let (_, now) = watch::channel(Arc::new(reading));
         let (asks, _) = mpsc::channel(1);
-        Self { now, asks }
+        Self { now, asks, own: None }
     }
 }
 
@@ -66,10 +78,12 @@ impl Workflows {
 pub fn start(tasks: &Tasks, hub: &Hub, clock: Clock, places: Vec<Place>) -> Workflows {
     let (tell, now) = watch::channel(Arc::new(Reading::default()));
     let (asks, waiting) = mpsc::channel(ASKERS);
+    let own = places.iter().find(|place| place.origin == Origin::Own);
+    let own = own.map(|place| place.folder.clone());
     let folders = places.into_iter().map(Folder::new).collect();
     let worker = Worker { folders, hub: hub.clone(), clock, tell };
     tasks.start("workflows", move |stop| worker.run(waiting, stop));
-    Workflows { now, asks }
+    Workflows { now, asks, own }
 }
 
 struct Worker {

@@ -56,7 +56,17 @@ impl Deref for Desk {
 impl Desk {
     /// Signs in with a link from the desk, then opens that page.
     pub(crate) async fn open(home: &Home, look: Look, path: &str) -> Option<Self> {
-        let link: Value = home.desk().post("/links", &json!({})).await.unwrap();
+        Self::open_as(home, None, look, path).await
+    }
+
+    /// The same as somebody else than the first owner.
+    pub(crate) async fn open_as(
+        home: &Home,
+        human: Option<&str>,
+        look: Look,
+        path: &str,
+    ) -> Option<Self> {
+        let link: Value = home.desk().post("/links", &json!({ "human": human })).await.unwrap();
         let browser = browser_lab::open(link["url"].as_str().unwrap(), look).await?;
         browser.tap("//form//button").await;
         browser.holds("location.pathname !== '/login'").await;

@@ -9,6 +9,7 @@ mod agent;
 mod agents;
 mod chance;
 mod commits;
+mod desk;
 mod flood;
 mod formatter;
 mod home;
@@ -36,6 +37,7 @@ vigie-bench [--json] [--folder FOLDER] [--seeds N] [PART...]
         agents, which is calls, letters, delivery, inbox, connected: two minutes
         telegram, which is answer, talk, questions, turn, idle, faults, forum: a quarter of an hour
         matrix, which is matrix-in, matrix-out, matrix-rooms: six minutes
+        desk, which is desk-live, desk-history: two minutes, with chromedriver
         kills: N times a minute and a half
   FOLDER: where the throw-away data goes, on the disk that is to be measured
 ";
@@ -107,6 +109,9 @@ fn measure(words: &[&str]) -> Result<()> {
                 part if runs::PARTS.contains(&part) => {
                     runs::measure(part, folder.path(), &vigie).await
                 }
+                part if desk::PARTS.contains(&part) => {
+                    desk::measure(part, folder.path(), &vigie).await
+                }
                 part if matrix::PARTS.contains(&part) => {
                     matrix::measure(part, folder.path(), (&ours, &vigie)).await
                 }
@@ -139,6 +144,7 @@ fn read(words: &[&str]) -> Result<Asked> {
             "workflows" => asked.parts.extend(runs::PARTS.map(String::from)),
             "agents" => asked.parts.extend(agents::PARTS.map(String::from)),
             "telegram" => asked.parts.extend(telegram::PARTS.map(String::from)),
+            "desk" => asked.parts.extend(desk::PARTS.map(String::from)),
             "matrix" => asked.parts.extend(matrix::PARTS.map(String::from)),
             part if is_part(part) => asked.parts.push(part.into()),
             other => bail!("`{other}` is not known\n{HELP}"),
@@ -151,7 +157,9 @@ fn read(words: &[&str]) -> Result<Asked> {
 }
 
 fn is_part(word: &str) -> bool {
-    let all = [&PARTS[..], &agents::PARTS, &matrix::PARTS, &runs::PARTS, &telegram::PARTS].concat();
+    let all =
+        [&PARTS[..], &agents::PARTS, &desk::PARTS, &matrix::PARTS, &runs::PARTS, &telegram::PARTS]
+            .concat();
     all.contains(&word) || word == telegram::KILLS
 }
 

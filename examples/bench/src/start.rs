@@ -40,7 +40,7 @@ pub(crate) async fn measure(folder: &Path, vigie: &Path) -> Result<Vec<Figure>> 
         home.session_is(&format!("PD-{number}"), &["idle"]).await?;
     }
     home.kill();
-    fill(&home.data()).await?;
+    fill(&home.data(), ROWS).await?;
     home.up().await?;
     let mut full = restarts(&mut home).await?;
     let alive = home.runs().iter().filter(|run| client::alive(run)).count();
@@ -72,9 +72,10 @@ async fn restarts(home: &mut Home) -> Result<Vec<f64>> {
     Ok(all)
 }
 
-async fn fill(data: &Path) -> Result<()> {
+/// Writes so many lines of the journal.
+pub(crate) async fn fill(data: &Path, rows: u32) -> Result<()> {
     let store = Store::open(data)?;
-    for batch in 0..ROWS / BATCH {
+    for batch in 0..rows / BATCH {
         let rows = (0..BATCH).map(|number| event(batch, number)).collect();
         store.write(rows).await.await??;
     }

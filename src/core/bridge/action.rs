@@ -15,6 +15,10 @@ pub enum Action {
     AllowForSession {
         gate: GateId,
     },
+    /// Allow a permission, and what is like it for some hours.
+    AllowForHours {
+        gate: GateId,
+    },
     /// Approve a plan and let its edits through.
     AllowWithEdits {
         gate: GateId,
@@ -94,6 +98,7 @@ impl Action {
         match self {
             Self::Allow { gate }
             | Self::AllowForSession { gate }
+            | Self::AllowForHours { gate }
             | Self::AllowWithEdits { gate }
             | Self::Deny { gate }
             | Self::SendBack { gate }
@@ -126,6 +131,7 @@ impl fmt::Display for Action {
         match self {
             Self::Allow { gate } => write!(f, "a:{gate}"),
             Self::AllowForSession { gate } => write!(f, "s:{gate}"),
+            Self::AllowForHours { gate } => write!(f, "h:{gate}"),
             Self::AllowWithEdits { gate } => write!(f, "e:{gate}"),
             Self::Deny { gate } => write!(f, "d:{gate}"),
             Self::Choose { gate, question, option } => write!(f, "c:{gate}:{question}:{option}"),
@@ -162,6 +168,7 @@ impl FromStr for Action {
         Ok(match parts.as_slice() {
             ["a", id] => Self::Allow { gate: gate(id)? },
             ["s", id] => Self::AllowForSession { gate: gate(id)? },
+            ["h", id] => Self::AllowForHours { gate: gate(id)? },
             ["e", id] => Self::AllowWithEdits { gate: gate(id)? },
             ["d", id] => Self::Deny { gate: gate(id)? },
             ["c", id, question, option] => Self::Choose {
@@ -205,6 +212,7 @@ mod tests {
         vec![
             Action::Allow { gate },
             Action::AllowForSession { gate },
+            Action::AllowForHours { gate },
             Action::AllowWithEdits { gate },
             Action::Deny { gate },
             Action::Choose { gate, question: 12, option: 345 },

@@ -61,6 +61,7 @@ fn stops(action: &Action) -> bool {
         | Action::CancelRun { .. } => true,
         Action::Allow { .. }
         | Action::AllowForSession { .. }
+        | Action::AllowForHours { .. }
         | Action::AllowWithEdits { .. }
         | Action::SendBack { .. }
         | Action::Choose { .. }
@@ -89,6 +90,7 @@ fn is_plain(action: &Action) -> bool {
         | Action::Resume { .. } => true,
         Action::Deny { .. }
         | Action::AllowForSession { .. }
+        | Action::AllowForHours { .. }
         | Action::AllowWithEdits { .. }
         | Action::SendBack { .. }
         | Action::Drop { .. }
@@ -110,6 +112,7 @@ pub fn in_words(action: &Action, code: &GateCode) -> Option<String> {
         Action::AllowForSession { .. } | Action::AllowWithEdits { .. } => {
             format!("approve {code} for this session")
         }
+        Action::AllowForHours { .. } => format!("approve {code} for 8 h"),
         Action::Deny { .. } => format!("deny {code}"),
         Action::SendBack { .. } => format!("back {code} and what should change"),
         Action::Choose { option, .. } => format!("{} {code}", option + 1),

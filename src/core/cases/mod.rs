@@ -104,6 +104,7 @@ fn answers() {
             }
             Reading::AllowAll => "allow all".into(),
             Reading::AllowForSession { code: c } => format!("allow for session{}", code(c)),
+            Reading::AllowForHours { code: c } => format!("allow for hours{}", code(c)),
             Reading::Option { code: c, numbers } => format!("option{} {numbers:?}", code(c)),
             Reading::Unclear { did_you_mean } => format!("{did_you_mean}?"),
             Reading::NotAnAnswer => "message".into(),

@@ -34,7 +34,11 @@ impl Work<'_> {
         let tree = owner.root.clone().or_else(|| Some(owner.session?.to_string()));
         let story = Scope::Story { story: owner.story.clone() };
         let day = Scope::Day { day: self.today() };
-        session.into_iter().chain([story, day]).chain(tree.map(|root| Scope::Tree { root })).collect()
+        session
+            .into_iter()
+            .chain([story, day])
+            .chain(tree.map(|root| Scope::Tree { root }))
+            .collect()
     }
 
     pub(super) fn scopes_of_session(&self, session: &Session) -> [Scope; 4] {
@@ -96,7 +100,8 @@ impl Work<'_> {
     fn set_aside(&self, scope: &Scope) -> u64 {
         let runs = |session: &&Session| session.is_in_a_turn();
         let there = |session: &&Session| self.scopes_of_session(session).contains(scope);
-        let left = |session: &Session| self.turn_costs(session).saturating_sub(session.spent.of_turn());
+        let left =
+            |session: &Session| self.turn_costs(session).saturating_sub(session.spent.of_turn());
         self.state.live().filter(runs).filter(there).map(left).fold(0, u64::saturating_add)
     }
 
@@ -177,9 +182,8 @@ impl Work<'_> {
     /// The limit is reached: its turn is stopped, and that is said once an account.
     fn stop_in(&mut self, id: SessionId, account: Account, limit: u64) {
         let Some(session) = self.state.sessions.get(&id) else { return };
-        let stops = session.turn.is_some()
-            && session.interrupting.is_none()
-            && session.ending.is_none();
+        let stops =
+            session.turn.is_some() && session.interrupting.is_none() && session.ending.is_none();
         if account.told < ToldOf::Asked {
             let words = format!(
                 "{} of {} for {} is spent. {} and its context is kept. Does it go on with as much again?",
@@ -254,21 +258,14 @@ impl Work<'_> {
         }
     }
 
-    fn set_budget(
-        &mut self,
-        name: &str,
-        wanted: Wanted,
-        by: &HumanId,
-    ) -> Result<String, Refusal> {
+    fn set_budget(&mut self, name: &str, wanted: Wanted, by: &HumanId) -> Result<String, Refusal> {
         self.may_spend(by)?;
         let scope = self.scope_named(name)?;
         let label = self.label(&scope);
         let account = self.account(&scope);
         let whose = by.clone();
         let (limit, renewed) = match wanted {
-            Wanted::Usd { micro_usd } => {
-                (Some(OwnLimit::Usd { micro_usd, by: whose }), 0)
-            }
+            Wanted::Usd { micro_usd } => (Some(OwnLimit::Usd { micro_usd, by: whose }), 0),
             Wanted::NoLimit => (Some(OwnLimit::None { by: whose }), 0),
             Wanted::Usual => (None, 0),
             Wanted::More => (account.limit.clone(), account.renewed.saturating_add(1)),

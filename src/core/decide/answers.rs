@@ -82,6 +82,7 @@ impl Work<'_> {
             Reading::Allow { .. }
             | Reading::AllowAll
             | Reading::AllowForSession { .. }
+            | Reading::AllowForHours { .. }
             | Reading::AllowWith { .. }
             | Reading::Back { .. }
             | Reading::Option { .. }
@@ -118,6 +119,7 @@ impl Work<'_> {
             }
             Reading::Allow { .. }
             | Reading::AllowForSession { .. }
+            | Reading::AllowForHours { .. }
             | Reading::Deny { .. }
             | Reading::Option { .. } => true,
             Reading::AllowAll => !open.is_empty(),
@@ -237,6 +239,7 @@ fn is_for_workflows(reading: &Reading) -> bool {
         | Reading::Deny { .. }
         | Reading::AllowAll
         | Reading::AllowForSession { .. }
+        | Reading::AllowForHours { .. }
         | Reading::Option { .. }
         | Reading::Unclear { .. }
         | Reading::NotAnAnswer => false,
@@ -247,6 +250,7 @@ fn code_of(reading: &Reading) -> Option<&crate::id::GateCode> {
     match reading {
         Reading::Allow { code }
         | Reading::AllowForSession { code }
+        | Reading::AllowForHours { code }
         | Reading::Deny { code, .. }
         | Reading::Back { code, .. }
         | Reading::Option { code, .. } => code.as_ref(),

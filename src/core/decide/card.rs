@@ -2,10 +2,13 @@
 
 use vigie_workflow::run::ApprovalWork;
 
-use super::given::field_title;
+use super::{
+    given::field_title,
+    grants::{HOURS, kind_of},
+};
 use crate::{
     agent::{Asked, Choice, Question},
-    bridge::{Action, Button, CardKind, Risk, Weight},
+    bridge::{Action, Button, CardKind, Fact, Risk, Weight},
     gate::{Gate, Shown},
     risk,
     text::{self, Rich, Style},
@@ -151,6 +154,12 @@ fn questions_text(questions: &[Question]) -> Rich {
     text
 }
 
+/// What a yes for longer would allow.
+pub(super) fn lasting_fact(gate: &Gate) -> Option<Fact> {
+    let value = text::reveal(&text::mask(&kind_of(gate)?.to_string()).text).text.text;
+    gate.is_open().then(|| Fact { label: "For longer, it allows".into(), value })
+}
+
 pub(super) fn answer_rule(gate: &Gate) -> String {
     let code = &gate.code;
     match (&gate.ask, gate.shown.risk) {
@@ -180,12 +189,14 @@ pub(super) fn buttons(gate: &Gate) -> Vec<Button> {
         Asked::Permission { can_remember, .. } => {
             let mut all =
                 vec![deny("Deny"), button("Approve", Weight::Go, Action::Allow { gate: id })];
-            if *can_remember && gate.needed == 1 {
-                all.push(button(
-                    "Approve for this session",
-                    Weight::Plain,
-                    Action::AllowForSession { gate: id },
-                ));
+            let grant = kind_of(gate).is_some();
+            if grant || (*can_remember && gate.needed == 1) {
+                let action = Action::AllowForSession { gate: id };
+                all.push(button("Approve for this session", Weight::Plain, action));
+            }
+            if grant {
+                let label = format!("Approve its like for {HOURS} h");
+                all.push(button(&label, Weight::Plain, Action::AllowForHours { gate: id }));
             }
             all
         }

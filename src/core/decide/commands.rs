@@ -62,6 +62,8 @@ impl Work<'_> {
                 self.cost_words(name.or(own.as_deref())).map(Rich::plain)
             }
             Name::Budget => self.slash_budget(message, scope, arguments).map(Rich::plain),
+            Name::Grants => self.slash_grants(&message.human).map(Rich::plain),
+            Name::Revoke => self.slash_revoke(&message.human, arguments).map(Rich::plain),
             Name::Focus if arguments.eq_ignore_ascii_case("off") => {
                 let (place, human) = (message.place.clone(), message.human.clone());
                 self.put(Row::Focus(FocusRow { place, human, session: None }));
@@ -106,6 +108,8 @@ impl Work<'_> {
             | Name::Status
             | Name::Waiting
             | Name::New
+            | Name::Grants
+            | Name::Revoke
             | Name::Stop
             | Name::End
             | Name::Kill
@@ -222,7 +226,9 @@ impl Work<'_> {
             | Name::Unmute
             | Name::Retry
             | Name::Cost
-            | Name::Budget => {}
+            | Name::Budget
+            | Name::Grants
+            | Name::Revoke => {}
         }
         let receipt = message.receipt(vec![]);
         match name {
@@ -250,6 +256,8 @@ impl Work<'_> {
             | Name::Retry
             | Name::Cost
             | Name::Budget
+            | Name::Grants
+            | Name::Revoke
             | Name::Screen => {}
         }
         Ok(())

@@ -6,8 +6,9 @@ use vigie_workflow::language::OnTimeout;
 
 use super::{
     About, Work,
-    card::{answer_rule, buttons, shown},
+    card::{answer_rule, buttons, lasting_fact, shown},
     given::{Given, decision, lower_first, verdict},
+    grants::{HOURS, Lasting, kind_of},
     reactions::by_reaction,
     show,
 };
@@ -209,6 +210,7 @@ impl Work<'_> {
         self.refuse_unless_allowed(&gate, who, &given)?;
         self.refuse_if_over(&gate, &given)?;
         let asks_back = matches!(given, Given::AskBack);
+        let lasting = given.lasting().filter(|_| kind_of(&gate).is_some());
         if asks_back {
             gate.words_of = Some(who.human.clone());
         }
@@ -225,17 +227,25 @@ impl Work<'_> {
         if let Some(words) = self.one_yes_of_several(&mut gate, &decision, who) {
             return Ok(words);
         }
-        let verdict = verdict(&decision);
+        let mut verdict = verdict(&decision);
+        let mut words = verdict.clone();
+        if let Some(lasting) = lasting {
+            words = self.give_grant(&gate, lasting, who)?;
+            verdict = match lasting {
+                Lasting::Session => "Approved for this session".into(),
+                Lasting::Hours => format!("Approved, and its like for {HOURS} h"),
+            };
+        }
         let answer = Answer {
             by: Some(who.human.clone()),
             decision,
-            verdict: verdict.clone(),
+            verdict,
             at: self.now,
             via: who.via.clone(),
             rule: None,
         };
         self.settle_with(gate, &answer);
-        Ok(verdict)
+        Ok(words)
     }
 
     /// A yes that is not the last one needed: the words for whoever gave it.
@@ -385,6 +395,7 @@ impl Work<'_> {
     /// The session's program is gone, and with it the requests it waited on. What a tool of ours
     /// asked for it waits for a resume, unless the session was meant to end.
     pub(super) fn close_gates_of(&mut self, session: SessionId, life: &Life, why: &str) {
+        self.end_grants_of(session);
         let ended = matches!(life, Life::Ended { .. });
         let open = |g: &&Gate| {
             g.session() == Some(session)
@@ -491,7 +502,12 @@ impl State {
                 content: shown.content,
                 diff: shown.diff,
                 warnings: shown.warnings,
-                facts: shown.facts.into_iter().chain(self.approval_facts(gate)).collect(),
+                facts: shown
+                    .facts
+                    .into_iter()
+                    .chain(self.approval_facts(gate))
+                    .chain(lasting_fact(gate))
+                    .collect(),
                 risk: shown.risk,
                 reactions: by_reaction(gate),
                 answer: answer_rule(gate),

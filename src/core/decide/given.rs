@@ -2,6 +2,7 @@
 
 use vigie_workflow::{language::Field, run::ApprovalWork};
 
+use super::grants::{Lasting, kind_of};
 use crate::{
     agent::{AcceptEdits, Asked, Decision, Question, Scope},
     bridge::{Action, Risk},
@@ -17,6 +18,9 @@ pub(super) enum Given {
         code_typed: bool,
     },
     AllowForSession {
+        code_typed: bool,
+    },
+    AllowForHours {
         code_typed: bool,
     },
     AllowWithEdits,
@@ -49,11 +53,30 @@ pub(super) enum Given {
 }
 
 impl Given {
+    /// How long a yes is to hold that is for more than this once.
+    pub(super) fn lasting(&self) -> Option<Lasting> {
+        match self {
+            Self::AllowForSession { .. } => Some(Lasting::Session),
+            Self::AllowForHours { .. } => Some(Lasting::Hours),
+            Self::Allow { .. }
+            | Self::AllowWithEdits
+            | Self::Deny { .. }
+            | Self::Numbers(_)
+            | Self::Option { .. }
+            | Self::Ticked { .. }
+            | Self::Words(_)
+            | Self::AllowWith { .. }
+            | Self::SendBack { .. }
+            | Self::AskBack => None,
+        }
+    }
+
     /// What a button of a card gives; `None`: it is a button of something else.
     pub(super) fn by_button(action: &Action) -> Option<Self> {
         match action {
             Action::Allow { .. } => Some(Self::Allow { code_typed: false }),
             Action::AllowForSession { .. } => Some(Self::AllowForSession { code_typed: false }),
+            Action::AllowForHours { .. } => Some(Self::AllowForHours { code_typed: false }),
             Action::AllowWithEdits { .. } => Some(Self::AllowWithEdits),
             Action::Deny { .. } => Some(Self::Deny { reason: None }),
             Action::Choose { question, option, .. } => {
@@ -106,16 +129,24 @@ fn wrong(choice: &str, choices: &[&str]) -> Refusal {
 fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision, Refusal> {
     let needs_code = gate.shown.risk == Risk::Code;
     match given {
-        Given::Allow { code_typed: false } | Given::AllowForSession { code_typed: false }
+        Given::Allow { code_typed: false }
+        | Given::AllowForSession { code_typed: false }
+        | Given::AllowForHours { code_typed: false }
             if needs_code =>
         {
             Err(Refusal::NeedsCode { code: gate.code.clone() })
         }
         Given::Allow { .. } => Ok(Decision::Allow { scope: Scope::Once }),
+        // A grant of ours, which is given with it, or else the agent's own rule.
+        Given::AllowForSession { .. } | Given::AllowForHours { .. } if kind_of(gate).is_some() => {
+            Ok(Decision::Allow { scope: Scope::Once })
+        }
         Given::AllowForSession { .. } if can_remember && !needs_code && gate.needed == 1 => {
             Ok(Decision::Allow { scope: Scope::Session })
         }
-        Given::AllowForSession { .. } => Err(wrong("for this session", &["approve", "deny"])),
+        Given::AllowForSession { .. } | Given::AllowForHours { .. } => {
+            Err(wrong("for longer than this once", &["approve", "deny"]))
+        }
         Given::Deny { .. }
         | Given::AllowWithEdits
         | Given::Numbers(_)
@@ -140,6 +171,7 @@ fn plan(given: Given) -> Result<Decision, Refusal> {
         Given::Deny { .. }
         | Given::Numbers(_)
         | Given::Option { .. }
+        | Given::AllowForHours { .. }
         | Given::AllowWith { .. }
         | Given::SendBack { .. }
         | Given::AskBack
@@ -182,9 +214,10 @@ fn answers(
             (at, chosen.ok_or_else(|| wrong("nothing", &["tick at least one option"]))?)
         }
         // Without words of their own, as a reaction.
-        Given::Allow { .. } | Given::AllowForSession { .. } | Given::AllowWithEdits => {
-            (next, "Yes".into())
-        }
+        Given::Allow { .. }
+        | Given::AllowForSession { .. }
+        | Given::AllowForHours { .. }
+        | Given::AllowWithEdits => (next, "Yes".into()),
         Given::Deny { reason } => return Ok(Some(Decision::Deny { reason })),
         Given::AllowWith { .. } | Given::SendBack { .. } | Given::AskBack => {
             return Err(wrong("that", &["your own words"]));
@@ -217,6 +250,7 @@ fn doubt(
         Given::Option { question, option } => Given::Option { question, option },
         Given::Allow { .. }
         | Given::AllowForSession { .. }
+        | Given::AllowForHours { .. }
         | Given::AllowWithEdits
         | Given::Deny { .. }
         | Given::Ticked { .. }
@@ -276,7 +310,10 @@ fn approval(
             let unknown = || wrong(&format!("option {}", option + 1), &choices_of(asked));
             (at, choice.cloned().ok_or_else(unknown)?)
         }
-        Given::AllowForSession { .. } | Given::AllowWithEdits | Given::Ticked { .. } => {
+        Given::AllowForSession { .. }
+        | Given::AllowForHours { .. }
+        | Given::AllowWithEdits
+        | Given::Ticked { .. } => {
             return Err(wrong("that", &choices_of(asked)));
         }
     };

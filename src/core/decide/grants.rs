@@ -66,7 +66,10 @@ impl Work<'_> {
         let grant = Grant { number, by, at: now, via, kind, scope, risk, over: None };
         self.put(Row::Grant(grant.clone()));
         self.journal_grant("grant_given", &who.human, &grant);
-        Ok(format!("Approved. Grant {number} allows {}. /revoke {number} takes it back.", told(&grant)))
+        Ok(format!(
+            "Approved. Grant {number} allows {}. /revoke {number} takes it back.",
+            told(&grant)
+        ))
     }
 
     /// The grant by which a request goes ahead, as the journal names it.
@@ -87,13 +90,18 @@ impl Work<'_> {
         Some((format!("grant {} of {by}", grant.number), format!("it allows {}", told(grant))))
     }
 
-    pub(super) fn revoke_grant(&mut self, by: &HumanId, number: u64) -> Result<Reply, Refusal> {
-        let may = self.state.rules.people.get(by).is_some_and(|it| it.role >= Role::Approver);
-        if !may {
-            let name = self.state.name_of(by);
-            let words = format!("{name} may not take grants back; an approver or an owner may.");
-            return Err(Refusal::AlreadyDecided(words));
+    /// Whoever may answer requests may also see, and take back, what was answered for longer.
+    fn may_see_grants(&self, human: &HumanId) -> Result<(), Refusal> {
+        if self.state.rules.people.get(human).is_some_and(|it| it.role >= Role::Approver) {
+            return Ok(());
         }
+        let name = self.state.name_of(human);
+        let words = format!("{name} may not see or take back grants; an approver or an owner may.");
+        Err(Refusal::AlreadyDecided(words))
+    }
+
+    pub(super) fn revoke_grant(&mut self, by: &HumanId, number: u64) -> Result<Reply, Refusal> {
+        self.may_see_grants(by)?;
         let now = self.now;
         let grant = self.state.grants.get(&number).filter(|grant| grant.is_live(now)).cloned();
         let Some(mut grant) = grant else {
@@ -137,10 +145,31 @@ impl Work<'_> {
     }
 
     /// `/grants`.
-    pub(super) fn grants_list(&self) -> String {
+    pub(super) fn slash_grants(&self, human: &HumanId) -> Result<String, Refusal> {
+        self.may_see_grants(human)?;
+        Ok(self.grants_list())
+    }
+
+    /// `/revoke 3`.
+    pub(super) fn slash_revoke(
+        &mut self,
+        human: &HumanId,
+        arguments: &str,
+    ) -> Result<String, Refusal> {
+        self.may_see_grants(human)?;
+        let Ok(number) = arguments.trim().trim_start_matches('#').parse() else {
+            let words = format!("Which one? Write /revoke and its number.\n{}", self.grants_list());
+            return Err(Refusal::AlreadyDecided(words));
+        };
+        self.revoke_grant(human, number)?;
+        Ok(format!("Grant {number} is over."))
+    }
+
+    fn grants_list(&self) -> String {
         let live = self.state.live_grants(self.now);
         if live.is_empty() {
-            return "No grant holds: every request is asked about, but for what policies say.".into();
+            return "No grant holds: every request is asked about, but for what policies say."
+                .into();
         }
         let line = |grant: &Grant| {
             let by = self.state.name_of(&grant.by);

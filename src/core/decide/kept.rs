@@ -186,6 +186,7 @@ impl Work<'_> {
             | Reading::Option { .. }
             | Reading::AllowAll
             | Reading::AllowForSession { .. }
+            | Reading::AllowForHours { .. }
             | Reading::AllowWith { .. }
             | Reading::Back { .. }
             | Reading::Unclear { .. }

@@ -50,7 +50,10 @@ impl Work<'_> {
                 rich.push(&text::reveal(&masked).text.text, Some(Style::Pre { language }));
                 self.post_rich_to(id, place, &rich, &name);
             }
-            Looked::File(file) => self.post_file(id, place, file),
+            Looked::File(file) => {
+                self.note_sent(id, place, &file);
+                self.post_file(id, place, file);
+            }
             Looked::Nothing { why } => {
                 let post = show::note(Level::Note, Rich::plain(why), vec![]);
                 self.post_to_place(place, Some(id), post);

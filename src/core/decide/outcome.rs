@@ -6,7 +6,9 @@ use serde_json::json;
 use super::{About, Work};
 use crate::{
     bridge::{Body, Level, Post, Repeats, Said, SayError},
-    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Spot, Target, Tries},
+    delivery::{
+        Delivery, DeliveryState, NewestOf, Outgoing, Rank, Spot, Target, Tries, Undelivered,
+    },
     id::{BridgeName, ChatId, DeliveryId, SessionId},
     state::{Chat, ChatRow, ChatState, JustSent, Row, ThreadRow},
 };
@@ -289,18 +291,18 @@ impl Work<'_> {
             about.as_deref().unwrap_or("Vigie"),
             delivery.to.bridge
         );
-        self.state.failed.push_back(words);
+        let (delivery, at) = (delivery.clone(), self.now);
+        let about = About { session: delivery.session, ..About::default() };
+        let detail = json!({ "delivery": delivery.id, "reason": reason });
+        let thread = matches!(delivery.what, Outgoing::Thread { .. });
+        let (session, to) = (delivery.session, delivery.to.clone());
+        self.state.failed.push_back(Undelivered { delivery, words, at });
         if self.state.failed.len() > FAILURES_SHOWN {
             self.state.failed.pop_front();
         }
-        let about = About { session: delivery.session, ..About::default() };
-        self.journal(
-            "delivery_failed",
-            about,
-            json!({ "delivery": delivery.id, "reason": reason }),
-        );
-        if let (Outgoing::Thread { .. }, Some(session)) = (&delivery.what, delivery.session) {
-            self.fall_back_to_chat(session, &delivery.to);
+        self.journal("delivery_failed", about, detail);
+        if let Some(session) = session.filter(|_| thread) {
+            self.fall_back_to_chat(session, &to);
         }
     }
 

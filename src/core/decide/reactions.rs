@@ -103,6 +103,7 @@ impl Work<'_> {
             }
             Action::Allow { .. }
             | Action::AllowForSession { .. }
+            | Action::AllowForHours { .. }
             | Action::AllowWithEdits { .. }
             | Action::Deny { .. }
             | Action::SendBack { .. }

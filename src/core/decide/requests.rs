@@ -65,6 +65,7 @@ impl Work<'_> {
             Command::Pair { human, code } => self.pair(&by, human.as_deref(), code),
             Command::Unpair { bridge, id } => self.unpair(&bridge, &id),
             Command::AddToken { name, hash, scopes } => self.add_token(&by, &name, hash, scopes),
+            Command::RevokeGrant { number } => self.revoke_grant(&by, number),
             Command::RevokeToken { name } => self.revoke_token(&by, &name),
             Command::EndTree { session } => {
                 let id = self.named(&session)?;
@@ -85,6 +86,10 @@ impl Work<'_> {
                 let words = self.hand_over(&session, &agent, &by)?;
                 Ok(Reply::Done { words })
             }
+            Command::EditPrompt { prompt, text } => self.edit_prompt(&prompt, &text, &by),
+            Command::WithdrawPrompt { prompt } => self.withdraw_prompt(&prompt, &by),
+            Command::RetryDelivery { delivery } => self.retry_delivery(&delivery, &by),
+            Command::NoteTyped { session, typed } => self.note_typed(session, &typed, &by),
             Command::Mute { words } => {
                 let words = self.mute_as_written(&by, &words, None)?;
                 Ok(Reply::Done { words: words.replace(" /", " vigie ") })
@@ -96,10 +101,12 @@ impl Work<'_> {
             Command::Workflows
             | Command::Runs(_)
             | Command::Tokens
+            | Command::Grants
             | Command::Sessions
             | Command::Waiting
             | Command::Cards { .. }
             | Command::Prompts { .. }
+            | Command::Undelivered
             | Command::Status
             | Command::People => Ok(self.state.read(&what, self.now).expect("these are only read")),
         }
@@ -280,13 +287,16 @@ impl Work<'_> {
         let is_approval = self.is_approval(gate);
         let own_words = || Given::Words(text.trim().into());
         match answer::read(text, &self.state.rules.words) {
-            Reading::Allow { code: None } | Reading::AllowForSession { code: None }
+            Reading::Allow { code: None }
+            | Reading::AllowForSession { code: None }
+            | Reading::AllowForHours { code: None }
                 if is_question =>
             {
                 own_words()
             }
             Reading::Allow { .. } => Given::Allow { code_typed },
             Reading::AllowForSession { .. } => Given::AllowForSession { code_typed },
+            Reading::AllowForHours { .. } => Given::AllowForHours { code_typed },
             Reading::Deny { reason, .. } => Given::Deny { reason },
             Reading::AllowWith { words, .. } if is_approval => Given::AllowWith { words },
             Reading::Back { words, .. } if is_approval => Given::SendBack { words },
@@ -313,15 +323,17 @@ impl State {
             }
             Command::Sessions => Some(Reply::Sessions(self.views())),
             Command::People => Some(Reply::People(self.people())),
+            Command::Grants => Some(Reply::Grants(self.live_grants(now))),
             Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
             Command::Cards { decided } => Some(Reply::Cards(self.cards(*decided))),
             Command::Prompts { session } => Some(Reply::Prompts(self.line(*session))),
+            Command::Undelivered => Some(Reply::Undelivered(self.failed.iter().cloned().collect())),
             Command::Status => Some(Reply::Status(Status {
                 sessions: self.views(),
                 waiting: self.waiting(),
                 pending_deliveries: self.deliveries.len(),
-                failed_deliveries: self.failed.iter().cloned().collect(),
+                failed_deliveries: self.failed.iter().map(|failed| failed.words.clone()).collect(),
                 bridges: self.bridge_views(),
                 problems: self.problems.clone(),
             })),
@@ -339,10 +351,15 @@ impl State {
             | Command::Resume { .. }
             | Command::AddToken { .. }
             | Command::RevokeToken { .. }
+            | Command::RevokeGrant { .. }
             | Command::EndTree { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::Answer { .. }
+            | Command::EditPrompt { .. }
+            | Command::WithdrawPrompt { .. }
+            | Command::RetryDelivery { .. }
+            | Command::NoteTyped { .. }
             | Command::Mute { .. }
             | Command::Unmute { .. }
             | Command::Digest

@@ -277,7 +277,10 @@ impl Work<'_> {
                 &message.human,
                 Some(message.receipt(names.clone())),
             ) {
-                Ok(prompt) => prompts.push(prompt),
+                Ok(prompt) => {
+                    self.note_received(*session, &message.files, &message.human);
+                    prompts.push(prompt);
+                }
                 Err(refusal) => {
                     self.mark_answer(&message.receipt(vec![]), &Err(refusal));
                     return HeardOutcome::Routed { prompts, sessions: scope.to_vec() };

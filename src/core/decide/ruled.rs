@@ -60,7 +60,11 @@ impl Work<'_> {
                 gate.shown.facts.push(Fact { label: "Needs".into(), value });
                 None
             }
-            Some(Effect::Ask) | None => None,
+            // What a person allowed for longer is no answer to what policies deny, or want two for.
+            Some(Effect::Ask) | None => {
+                let (rule, why) = self.granted(&asking, gate.session())?;
+                Some(Ruled { decision: Decision::Allow { scope: Scope::Once }, rule, why })
+            }
         }
     }
 

@@ -43,6 +43,8 @@ pub(super) enum Name {
     Unmute,
     Cost,
     Budget,
+    Grants,
+    Revoke,
 }
 
 impl Name {
@@ -83,6 +85,8 @@ pub(super) const COMMANDS: &[(&str, Name, &str)] = &[
         "NAME [STEP]: run again what failed, or that step and what needs it. ACCOUNT: try an account again that is stopped",
     ),
     ("handover", Name::HandOver, "NAME AGENT: another agent goes on with the story"),
+    ("grants", Name::Grants, "what was allowed for longer"),
+    ("revoke", Name::Revoke, "NUMBER: take back what was allowed for longer"),
     ("digest", Name::Digest, "what happened since the last one, and what waits"),
     ("mute", Name::Mute, "NAME 2h: keep a session from ringing for you; alone: what is muted"),
     ("unmute", Name::Unmute, "NAME: let it ring again"),

@@ -112,6 +112,7 @@ impl Work<'_> {
         match action {
             Action::Allow { gate }
             | Action::AllowForSession { gate }
+            | Action::AllowForHours { gate }
             | Action::AllowWithEdits { gate }
             | Action::Deny { gate }
             | Action::Choose { gate, .. }
@@ -199,6 +200,7 @@ impl Work<'_> {
         });
         match self.queue(session, &kept.text, kept.form, &kept.by, message) {
             Ok(prompt) => {
+                self.note_received(session, &row.files, &kept.by);
                 let outcome =
                     HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
                 self.put(Row::Heard(HeardRow { outcome, ..row }));

@@ -147,6 +147,9 @@ fn allows_files(policy: &Policy, plain: &[Plain], cwd: &str) -> Result<(), Strin
         if policy.paths.is_empty() {
             continue;
         }
+        for file in &command.reads {
+            is_one_of(policy, file, cwd)?;
+        }
         let program = command.words.iter().position(|word| !risk::is_assignment(word));
         let Some((name, rest)) = program.and_then(|at| command.words[at..].split_first()) else {
             continue;
@@ -210,7 +213,7 @@ fn forbids(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result
 }
 
 /// What a request sets beside what is known to be harmless.
-fn other_field(input: &Value) -> Option<&str> {
+pub(crate) fn other_field(input: &Value) -> Option<&str> {
     let fields = input.as_object()?;
     let set = |value: &Value| !matches!(value, Value::Null | Value::Bool(false));
     let other =

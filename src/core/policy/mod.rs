@@ -11,8 +11,10 @@ mod pattern;
 mod plain;
 mod tree;
 
+pub(crate) use fit::other_field;
 pub use glob::Glob;
 pub use hours::{Days, Hours};
+pub(crate) use pattern::is_assignment;
 pub use pattern::{CommandPattern, NoPattern, PathPattern};
 pub(crate) use plain::{Plain, plain};
 

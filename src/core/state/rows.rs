@@ -11,6 +11,7 @@ use crate::{
     command::Kept,
     delivery::Delivery,
     gate::Gate,
+    grant::Grant,
     id::{
         BridgeName, ChatId, GateId, HeardId, HumanId, MessageId, PairingCode, PromptId, SessionId,
         ThreadId,
@@ -60,6 +61,7 @@ pub enum Row {
     Happened(Happened),
     Digest(DigestRow),
     Mute(MuteRow),
+    Grant(Grant),
     Journal(JournalEntry),
     Ledger(LedgerRow),
     Account(Account),

@@ -1,6 +1,7 @@
 //! Everything that was decided, and by whom: the journal, newest first.
 
 use maud::{Markup, html};
+use std::fmt::Write as _;
 use vigie_core::Timestamp;
 
 use crate::{
@@ -12,6 +13,8 @@ pub struct Audit<'a> {
     /// Newest first.
     pub lines: &'a [Line],
     pub show: Show,
+    /// The one session that is shown, by name and id.
+    pub of: Option<(&'a str, &'a str)>,
     /// The number before which older ones begin; `None`: there are none.
     pub older: Option<u64>,
     /// Whether these are the newest there are.
@@ -72,8 +75,8 @@ impl Show {
     /// How the kinds begin that it takes; none: every kind.
     pub fn prefixes(self) -> &'static [&'static str] {
         match self {
-            Self::Decisions => &["gate_", "answer_"],
-            Self::Sessions => &["session_", "launch_", "end_"],
+            Self::Decisions => &["gate_", "answer_", "grant_", "keys_"],
+            Self::Sessions => &["session_", "launch_", "end_", "keys_", "file_", "prompt_"],
             Self::Runs => &["run_", "slots_"],
             Self::Access => &["pair", "unpair", "token_", "stranger_", "chat_", "readers_"],
             Self::All => &[],
@@ -85,14 +88,17 @@ pub fn page(audit: &Audit) -> Page {
     let main = html! {
         div.head {
             h1 { "Audit" }
+            @if let Some((name, id)) = audit.of {
+                p.dim { "of " a.key href=(format!("/sessions/{id}")) { (said(name)) } ". " a href=(format!("/audit?show={}", audit.show.name())) { "Of all" } }
+            }
             div.end.under {
-                a.btn href=(format!("/audit.csv?show={}", audit.show.name())) download { "CSV" }
+                a.btn href=(address("/audit.csv", audit, audit.show, None)) download { "CSV" }
                 a.btn href="/api/v1/events?after=0&follow=false" download="events.ndjson" { "JSON" }
             }
         }
         nav.chips.head aria-label="Show" {
             @for show in Show::ALL {
-                a.chip href=(format!("/audit?show={}", show.name())) aria-current=[(show == audit.show).then_some("true")] { (show.label()) }
+                a.chip href=(address("/audit", audit, show, None)) aria-current=[(show == audit.show).then_some("true")] { (show.label()) }
             }
         }
         @if audit.lines.is_empty() {
@@ -101,13 +107,26 @@ pub fn page(audit: &Audit) -> Page {
             div.panel { (table(audit.lines)) }
         }
         p.foot.chips {
-            @if !audit.newest { a.btn href=(format!("/audit?show={}", audit.show.name())) { "Newest" } }
+            @if !audit.newest { a.btn href=(address("/audit", audit, audit.show, None)) { "Newest" } }
             @if let Some(before) = audit.older {
-                a.btn href=(format!("/audit?show={}&before={before}", audit.show.name())) { "Older" }
+                a.btn href=(address("/audit", audit, audit.show, Some(before))) { "Older" }
             }
         }
     };
     Page { title: "Audit".into(), tab: Tab::Audit, main }
+}
+
+/// The same with other lines.
+fn address(path: &str, audit: &Audit, show: Show, before: Option<u64>) -> String {
+    let mut address = format!("{path}?show={}", show.name());
+    if let Some((_, id)) = audit.of {
+        address.push_str("&session=");
+        address.push_str(id);
+    }
+    if let Some(before) = before {
+        let _ = write!(address, "&before={before}");
+    }
+    address
 }
 
 fn table(lines: &[Line]) -> Markup {
@@ -160,14 +179,22 @@ mod tests {
             about: Some(("PD-285".into(), Some("/sessions/x".into()))),
             detail: "{\"words\":\"<script>\u{202e}\"}".into(),
         };
-        let shown =
-            page(&Audit { lines: &[line], show: Show::default(), older: Some(7), newest: true });
+        let shown = page(&Audit {
+            lines: &[line],
+            show: Show::default(),
+            of: Some(("PD-285", "ses_1")),
+            older: Some(7),
+            newest: true,
+        });
         let shown = shown.main.into_string();
         assert!(
             !shown.contains("<script>")
                 && !shown.contains("<b>Inès")
                 && !shown.contains('\u{202e}')
         );
-        assert!(shown.contains("gate answered") && shown.contains("before=7"), "{shown}");
+        assert!(
+            shown.contains("gate answered") && shown.contains("session=ses_1&amp;before=7"),
+            "{shown}"
+        );
     }
 }

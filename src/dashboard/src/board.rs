@@ -100,7 +100,15 @@ enum Group {
     Over,
 }
 
+/// What a row is about; both may bear the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Session,
+    Run,
+}
+
 struct Row {
+    kind: Kind,
     group: Group,
     id: String,
     href: String,
@@ -241,13 +249,22 @@ fn line(row: &Row, now: Timestamp) -> Markup {
         tr.quiet[quiet] role="row" id=(row.id) {
             td.c-state role="cell" { (state(row.look, &row.state)) }
             th.c-title role="rowheader" scope="row" {
-                a.title href=(row.href) { b.key { (said(&row.name)) } span dir="auto" { (said(&row.title)) } }
+                a.title href=(row.href) { b.key { (said(&row.name)) } (kind(row.kind)) span dir="auto" { (said(&row.title)) } }
             }
             td.c-proj.dim role="cell" { (said(&row.project)) }
             td.c-doing.doing role="cell" dir="auto" { (said(&row.doing)) }
             td.c-last.dim role="cell" dir="auto" { (said(&row.last)) }
             td.c-since.n role="cell" { (age(row.since, now)) }
             td.c-cost.n role="cell" { (money(row.micro_usd)) }
+        }
+    }
+}
+
+fn kind(kind: Kind) -> Markup {
+    html! {
+        @match kind {
+            Kind::Session => {}
+            Kind::Run => i.kind { (small_icon("i-runs")) "run" }
         }
     }
 }
@@ -315,6 +332,7 @@ fn of_session(view: &SessionView, asked: Option<&Asked>) -> Row {
         (Life::Ended { .. }, _) => (Group::Over, "ended", "ended".into()),
     };
     Row {
+        kind: Kind::Session,
         group,
         id: format!("row-{}", session.id),
         href: format!("/sessions/{}", session.id),
@@ -376,6 +394,7 @@ fn of_run(view: &RunView) -> Row {
     let now: Vec<String> = now.collect();
     let doing = if now.is_empty() { "Waits for its turn".into() } else { now.join(", ") };
     Row {
+        kind: Kind::Run,
         group,
         id: format!("row-{}", view.row.id),
         href: format!("/runs/{}", view.name),

@@ -10,6 +10,7 @@ pub enum Tab {
     Waiting,
     Board,
     Runs,
+    Ledger,
     Audit,
     System,
 }
@@ -108,7 +109,8 @@ impl Frame<'_> {
                     (entry("Waiting", "/waiting", "i-bell", Some(Tab::Waiting)))
                     (entry("Board", "/board", "i-board", Some(Tab::Board)))
                     (entry("Runs", "/runs", "i-runs", Some(Tab::Runs)))
-                    (entry("Audit", "/audit", "i-ledger", Some(Tab::Audit)))
+                    (entry("Ledger", "/ledger", "i-ledger", Some(Tab::Ledger)))
+                    (entry("Audit", "/audit", "i-plan", Some(Tab::Audit)))
                     (entry("System", "/system", "i-system", Some(Tab::System)))
                 }
                 p.conn id="conn" role="status" { "Connecting" }

@@ -11,6 +11,7 @@ pub mod files;
 pub mod frame;
 pub mod gate;
 pub mod graph;
+pub mod ledger;
 pub mod pieces;
 pub mod rich;
 pub mod run;

@@ -10,7 +10,7 @@ use crate::{
     board::strip,
     frame::{Page, Tab},
     gate::Asked,
-    pieces::state,
+    pieces::{small_icon, state},
     steps::{run_ended, run_look, run_why, took},
     words::{age, day_and_clock, many, money, said},
 };
@@ -24,6 +24,8 @@ pub struct Runs<'a> {
     /// Why some folders are not read as a whole.
     pub faults: &'a [String],
     pub waiting: &'a [Asked],
+    /// Whether whoever looks may make new workflows.
+    pub may_make: bool,
     pub now: Timestamp,
 }
 
@@ -52,6 +54,7 @@ pub fn page(page: &Runs) -> Page {
             section.band aria-labelledby="workflows" {
                 h2 id="workflows" { "Workflows" }
                 @for fault in page.faults { p.error { (said(fault)) } }
+                @if page.may_make { (new_workflow()) }
                 ul.list.panel id="all-workflows" {
                     @for view in page.workflows { (workflow(view)) }
                 }
@@ -59,6 +62,22 @@ pub fn page(page: &Runs) -> Page {
         }
     };
     Page { title: "Runs".into(), tab: Tab::Runs, main }
+}
+
+/// It begins as one that runs, and goes on in the editor.
+fn new_workflow() -> Markup {
+    html! {
+        details.tell {
+            summary.btn { (small_icon("i-plus")) "New workflow…" }
+            form.panel.form data-post="/workflows" data-then="/workflows/{name}" {
+                label.field for="new-workflow" { "Name"
+                    input.input.mono id="new-workflow" name="name" required maxlength="60" placeholder="nightly-count" autocomplete="off" autocapitalize="none" spellcheck="false";
+                }
+                p.error.wide role="alert" hidden {}
+                div.wide.line-up { button.btn.go { "Make it" } span.small.dim { "A file beside the configuration, with one step; write the rest in the editor." } }
+            }
+        }
+    }
 }
 
 fn counted(page: &Runs) -> String {
@@ -224,10 +243,13 @@ pub(crate) mod tests {
         ];
         let now = "2026-11-30T09:10:00Z".parse().unwrap();
         let (workflows, runs) = (workflows.as_slice(), runs.as_slice());
-        let list = Runs { workflows, runs, only: None, faults: &[], waiting: &[], now };
+        let list =
+            Runs { workflows, runs, only: None, faults: &[], waiting: &[], may_make: false, now };
         let shown = page(&list).main.into_string();
         let first = shown.find("href=\"/runs/release-1\"").unwrap();
         assert!(first < shown.find("href=\"/runs/release-2\"").unwrap());
+        assert!(!shown.contains("New workflow"), "who may not is offered none");
+        assert!(page(&Runs { may_make: true, ..list }).main.0.contains("New workflow"));
         assert!(shown.contains("1 open, 2 workflows, 1 with mistakes"), "{shown}");
         assert!(
             shown.contains("href=\"/workflows/api/release\"")

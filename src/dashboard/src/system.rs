@@ -5,12 +5,13 @@ use maud::{Markup, html};
 use vigie_core::{
     Timestamp,
     command::{BridgeView, IdentityView},
+    delivery::Undelivered,
 };
 
 use crate::{
     frame::{Page, Tab},
     pieces::state,
-    words::{age, clock, many, said},
+    words::{age, clock, day_and_clock, many, said},
 };
 
 pub struct System<'a> {
@@ -20,8 +21,10 @@ pub struct System<'a> {
     /// The newest event's number.
     pub seq: u64,
     pub bridges: &'a [BridgeView],
-    /// A sentence each.
-    pub undelivered: &'a [String],
+    /// The oldest first.
+    pub undelivered: &'a [Undelivered],
+    /// Whether whoever looks may have them tried again.
+    pub may_retry: bool,
     /// Waiting to be sent, over all services.
     pub to_send: usize,
     /// What could not be read, a sentence each.
@@ -156,10 +159,24 @@ fn undelivered(system: &System) -> Markup {
                 @if failed == 0 { "Nothing: whatever was said has arrived or is on its way." } @else { (many(failed, "message", "messages")) " did not arrive." }
                 @if system.to_send > 0 { " " (many(system.to_send, "message waits", "messages wait")) " to be sent." }
             }
-            @if failed > 0 { ul.list.panel { @for words in system.undelivered { li { p { (said(words)) } } } } }
+            @if failed > 0 { ul.list.panel { @for each in system.undelivered { (not_delivered(each, system.may_retry)) } } }
             @if !system.problems.is_empty() {
                 p.small.bad { "Could not be read, and was left where it is:" }
                 ul.list.panel { @for words in system.problems { li { p { (said(words)) } } } }
+            }
+        }
+    }
+}
+
+fn not_delivered(each: &Undelivered, may_retry: bool) -> Markup {
+    html! {
+        li id=(format!("undelivered-{}", each.delivery.id)) {
+            p { (said(&each.words)) }
+            div.line {
+                span.small.dim { (day_and_clock(each.at)) }
+                @if may_retry {
+                    form.act data-post=(format!("/undelivered/{}/retry", each.delivery.id)) { p.error role="alert" hidden {} button.btn { "Try again" } }
+                }
             }
         }
     }

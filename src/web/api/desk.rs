@@ -25,6 +25,10 @@ pub(super) fn owner_at_the_desk(caller: &Caller) -> Result<(), Fault> {
 }
 
 /// A one-time link for a person.
+#[utoipa::path(
+    post, path = "/links", request_body = Option<NewLink>,
+    responses((status = 201, body = LinkShape))
+)]
 pub(super) async fn link(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -45,6 +49,11 @@ pub(super) async fn link(
     Ok((StatusCode::CREATED, Json(link)))
 }
 
+/// Browsers that are signed in.
+#[utoipa::path(
+    get, path = "/logins",
+    responses((status = 200, body = Vec<LoginShape>))
+)]
 pub(super) async fn logins(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -53,6 +62,8 @@ pub(super) async fn logins(
     Ok(Json(app.logins.list()))
 }
 
+/// Signs a browser out.
+#[utoipa::path(delete, path = "/logins/{id}", responses((status = 200, body = Done)))]
 pub(super) async fn logout(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -70,7 +81,8 @@ pub(super) async fn logout(
     }
 }
 
-/// Agents live on in their holders; only the daemon stops.
+/// Stops the daemon; agents live on in their holders.
+#[utoipa::path(post, path = "/down", responses((status = 202, body = Done)))]
 pub(super) async fn down(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -2,20 +2,22 @@
 
 use axum::{
     Json,
-    extract::{Extension, Query, State},
+    extract::{Extension, State},
 };
 use serde::Deserialize;
+use utoipa::IntoParams;
 use vigie_core::caller::{MailQuery, MailSide, Mailbox};
 
 use crate::{
     config::Role,
-    web::{fault::Fault, people::Caller, serve::App, shapes::MailShape},
+    web::{fault::Fault, people::Caller, query::Query, serve::App, shapes::MailShape},
 };
 
 /// Messages of one answer when nobody says how many.
 const USUAL: usize = 50;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wanted {
     /// To or from this session, by name.
@@ -29,7 +31,11 @@ pub(super) struct Wanted {
     most: Option<usize>,
 }
 
-/// Newest first.
+/// Messages between sessions, newest first.
+#[utoipa::path(
+    get, path = "/mail", params(Wanted),
+    responses((status = 200, body = Vec<MailShape>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -2,13 +2,13 @@
 //! confirm a verification from elsewhere could put themselves in between.
 
 use axum::{
-    Json, Router,
+    Json,
     body::Bytes,
     extract::{Extension, Path, State},
     http::StatusCode,
-    routing::{get, post},
 };
 use std::sync::Arc;
+use utoipa_axum::{router::OpenApiRouter, routes};
 
 use super::{desk::owner_at_the_desk, read};
 use crate::web::{
@@ -21,16 +21,16 @@ use crate::web::{
     },
 };
 
-pub(super) fn router() -> Router<App> {
-    Router::new()
-        .route("/matrix", get(look))
-        .route("/matrix/verifications", get(list).post(begin))
-        .route("/matrix/verifications/{id}", get(show))
-        .route("/matrix/verifications/{id}/accept", post(accept))
-        .route("/matrix/verifications/{id}/confirm", post(confirm))
-        .route("/matrix/verifications/{id}/mismatch", post(mismatch))
-        .route("/matrix/verifications/{id}/cancel", post(cancel))
-        .route("/matrix/people/{user}/accept", post(accept_change))
+pub(super) fn router() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(look))
+        .routes(routes!(list, begin))
+        .routes(routes!(show))
+        .routes(routes!(accept))
+        .routes(routes!(confirm))
+        .routes(routes!(mismatch))
+        .routes(routes!(cancel))
+        .routes(routes!(accept_change))
 }
 
 /// The account, for an owner at the desk.
@@ -43,6 +43,8 @@ fn at_the_desk(app: &App, caller: &Caller) -> Result<Arc<dyn MatrixDesk>, Fault>
     })
 }
 
+/// The account on Matrix.
+#[utoipa::path(get, path = "/matrix", responses((status = 200, body = MatrixShape)))]
 async fn look(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -50,6 +52,11 @@ async fn look(
     Ok(Json(at_the_desk(&app, &caller)?.look().await?))
 }
 
+/// Verifications that run or ended lately, oldest first.
+#[utoipa::path(
+    get, path = "/matrix/verifications",
+    responses((status = 200, body = Vec<VerificationShape>))
+)]
 async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -57,6 +64,11 @@ async fn list(
     Ok(Json(at_the_desk(&app, &caller)?.verifications()))
 }
 
+/// One verification.
+#[utoipa::path(
+    get, path = "/matrix/verifications/{id}",
+    responses((status = 200, body = VerificationShape))
+)]
 async fn show(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -71,6 +83,12 @@ async fn show(
     })
 }
 
+/// Asks a person to be verified.
+#[utoipa::path(
+    post, path = "/matrix/verifications",
+    request_body = NewVerification,
+    responses((status = 201, body = VerificationShape))
+)]
 async fn begin(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -81,6 +99,11 @@ async fn begin(
     Ok((StatusCode::CREATED, Json(desk.verify(user).await?)))
 }
 
+/// Takes a verification that was asked for.
+#[utoipa::path(
+    post, path = "/matrix/verifications/{id}/accept",
+    responses((status = 200, body = VerificationShape))
+)]
 async fn accept(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -89,6 +112,12 @@ async fn accept(
     Ok(Json(at_the_desk(&app, &caller)?.step(id, VerificationStep::Accept).await?))
 }
 
+/// Says that it is the same on both sides.
+#[utoipa::path(
+    post, path = "/matrix/verifications/{id}/confirm",
+    request_body = ConfirmVerification,
+    responses((status = 200, body = VerificationShape))
+)]
 async fn confirm(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -100,6 +129,11 @@ async fn confirm(
     Ok(Json(desk.step(id, VerificationStep::Confirm(same)).await?))
 }
 
+/// Says that it is not the same.
+#[utoipa::path(
+    post, path = "/matrix/verifications/{id}/mismatch",
+    responses((status = 200, body = VerificationShape))
+)]
 async fn mismatch(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -108,6 +142,11 @@ async fn mismatch(
     Ok(Json(at_the_desk(&app, &caller)?.step(id, VerificationStep::Mismatch).await?))
 }
 
+/// Leaves a verification.
+#[utoipa::path(
+    post, path = "/matrix/verifications/{id}/cancel",
+    responses((status = 200, body = VerificationShape))
+)]
 async fn cancel(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -116,6 +155,12 @@ async fn cancel(
     Ok(Json(at_the_desk(&app, &caller)?.step(id, VerificationStep::Cancel).await?))
 }
 
+/// Takes somebody as they are now.
+#[utoipa::path(
+    post, path = "/matrix/people/{user}/accept",
+    request_body = AcceptIdentity,
+    responses((status = 200, body = Done))
+)]
 async fn accept_change(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

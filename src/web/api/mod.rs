@@ -1,13 +1,17 @@
 //! `/api/v1`, the same over the socket and over TCP.
 
 mod desk;
+mod grants;
+mod line;
 mod mail;
 mod matrix;
+mod openapi;
 mod people;
 mod ringing;
 pub(super) mod runs;
 mod sessions;
 mod tokens;
+pub(super) mod undelivered;
 mod usage;
 mod waiting;
 pub(super) mod workflows;
@@ -16,9 +20,10 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::{Extension, State},
-    routing::{get, post, put},
+    routing::{get, put},
 };
 use serde::de::DeserializeOwned;
+use utoipa_axum::{router::OpenApiRouter, routes};
 use vigie_core::{
     command::{Command, Refusal, Reply, Request, SessionView, Status},
     nearest::nearest,
@@ -32,62 +37,80 @@ use super::{
 };
 use crate::config::Role;
 
-/// Everything that a signed-in person may reach.
+/// Everything that a signed-in person may reach, with the description of it at `/openapi.json`.
 pub(super) fn router() -> Router<App> {
-    Router::new()
-        .route("/status", get(status))
-        .route("/daemon", get(daemon))
-        .route("/sessions", get(sessions::list).post(sessions::start))
-        .route("/sessions/{name}", get(sessions::show))
-        .route("/sessions/{name}/send", post(sessions::send))
-        .route("/sessions/{name}/stop", post(sessions::stop))
-        .route("/sessions/{name}/end", post(sessions::end))
-        .route("/sessions/{name}/kill", post(sessions::kill))
-        .route("/sessions/{name}/resume", post(sessions::resume))
-        .route("/sessions/{name}/handover", post(sessions::hand_over))
-        .route("/accounts/retry", post(sessions::retry_account))
-        .route("/sessions/{name}/keys", post(sessions::keys))
-        .route("/sessions/{name}/screen", get(sessions::screen))
-        .route("/sessions/{name}/folder", get(sessions::folder))
-        .route("/waiting", get(waiting::list))
-        .route("/waiting/{code}/answer", post(waiting::answer))
-        .route("/waiting/tap", post(waiting::tap))
-        .route("/mutes", get(ringing::mutes).post(ringing::mute))
-        .route("/mutes/{name}", axum::routing::delete(ringing::unmute))
-        .route("/digest", get(ringing::digest))
-        .route("/mail", get(mail::list))
-        .route("/usage", get(usage::show))
-        .route("/usage/delegations", get(usage::delegations))
-        .route("/usage/prices", get(usage::prices))
-        .route("/budget", get(usage::budgets).post(usage::set_budget))
-        .route("/events", get(super::follow::events))
-        .route("/links", post(desk::link))
-        .route("/logins", get(desk::logins))
-        .route("/logins/{id}", axum::routing::delete(desk::logout))
-        .route("/pair", post(people::pair))
-        .route("/people", get(people::list))
-        .route("/people/{bridge}/{id}", axum::routing::delete(people::unpair))
-        .merge(matrix::router())
-        .route("/tokens", get(tokens::list).post(tokens::create))
-        .route("/tokens/{name}", axum::routing::delete(tokens::revoke))
-        .route("/workflows", get(runs::workflows))
-        .route("/workflows/check", post(runs::check).put(workflows::save))
-        .route("/workflows/{*name}", put(workflows::save))
-        .route("/runs", get(runs::list).post(runs::start))
-        .route("/runs/{name}", get(runs::show))
-        .route("/runs/{name}/cancel", post(runs::cancel))
-        .route("/runs/{name}/retry", post(runs::retry))
-        .route("/runs/{name}/steps/{step}/output", get(runs::output))
-        .route("/doctor", post(super::pages::system::examine))
-        .route("/down", post(desk::down))
+    let (router, described) = described().split_for_parts();
+    let described = openapi::document(&described);
+    router
+        // A workflow may be called `check`: its text is kept under the address that checks one.
+        .route("/workflows/check", put(workflows::save))
+        .route("/openapi.json", get(async move || Json(described)))
         .fallback(nothing_here)
         .method_not_allowed_fallback(nothing_here)
+}
+
+/// What a handler says of itself is what is routed: there is no second list.
+fn described() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
+        .routes(routes!(status))
+        .routes(routes!(daemon))
+        .routes(routes!(sessions::list, sessions::start))
+        .routes(routes!(sessions::show))
+        .routes(routes!(sessions::send))
+        .routes(routes!(sessions::stop))
+        .routes(routes!(sessions::end))
+        .routes(routes!(sessions::kill))
+        .routes(routes!(sessions::resume))
+        .routes(routes!(sessions::hand_over))
+        .routes(routes!(sessions::retry_account))
+        .routes(routes!(sessions::keys))
+        .routes(routes!(sessions::screen))
+        .routes(routes!(sessions::folder))
+        .routes(routes!(line::list))
+        .routes(routes!(line::edit, line::withdraw))
+        .routes(routes!(waiting::list))
+        .routes(routes!(waiting::answer))
+        .routes(routes!(waiting::tap))
+        .routes(routes!(mail::list))
+        .routes(routes!(ringing::mutes, ringing::mute))
+        .routes(routes!(ringing::unmute))
+        .routes(routes!(ringing::digest))
+        .routes(routes!(usage::show))
+        .routes(routes!(usage::delegations))
+        .routes(routes!(usage::prices))
+        .routes(routes!(usage::budgets, usage::set_budget))
+        .routes(routes!(super::follow::events))
+        .routes(routes!(desk::link))
+        .routes(routes!(desk::logins))
+        .routes(routes!(desk::logout))
+        .routes(routes!(people::pair))
+        .routes(routes!(people::list))
+        .routes(routes!(people::unpair))
+        .merge(matrix::router())
+        .routes(routes!(tokens::list, tokens::create))
+        .routes(routes!(tokens::revoke))
+        .routes(routes!(grants::list))
+        .routes(routes!(grants::revoke))
+        .routes(routes!(runs::workflows, workflows::create))
+        .routes(routes!(runs::check))
+        .routes(routes!(workflows::save))
+        .routes(routes!(runs::list, runs::start))
+        .routes(routes!(runs::show))
+        .routes(routes!(runs::cancel))
+        .routes(routes!(runs::retry))
+        .routes(routes!(runs::output))
+        .routes(routes!(undelivered::list))
+        .routes(routes!(undelivered::retry))
+        .routes(routes!(super::pages::system::examine))
+        .routes(routes!(desk::down))
 }
 
 async fn nothing_here() -> Fault {
     Fault::no_such_page()
 }
 
+/// How everything stands.
+#[utoipa::path(get, path = "/status", responses((status = 200, body = StatusShape)))]
 async fn status(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -97,6 +120,8 @@ async fn status(
     Ok(Json(StatusShape::new(about(&app), &status, &runs, app.outside.protections.to_vec())))
 }
 
+/// The daemon itself.
+#[utoipa::path(get, path = "/daemon", responses((status = 200, body = DaemonShape)))]
 async fn daemon(State(app): State<App>) -> Json<DaemonShape> {
     Json(about(&app))
 }

@@ -26,6 +26,10 @@ use crate::{
 
 /// A code that lets in whoever types it. Drawn here, from the system's randomness: the core has
 /// none that is secret.
+#[utoipa::path(
+    post, path = "/pair", request_body = Option<NewPairing>,
+    responses((status = 201, body = PairingShape))
+)]
 pub(super) async fn pair(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -60,6 +64,8 @@ pub(super) async fn pair(
     Ok((StatusCode::CREATED, Json(shape)))
 }
 
+/// Who is heard over chat services, and which chats hear of sessions.
+#[utoipa::path(get, path = "/people", responses((status = 200, body = PeopleShape)))]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -71,6 +77,11 @@ pub(super) async fn list(
     }
 }
 
+/// Takes access back from a person or a chat.
+#[utoipa::path(
+    delete, path = "/people/{bridge}/{id}",
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn unpair(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -18,6 +18,8 @@ use crate::{
     },
 };
 
+/// What is silent for whoever asks, in words.
+#[utoipa::path(get, path = "/mutes", responses((status = 200, body = Done)))]
 pub(super) async fn mutes(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -25,6 +27,10 @@ pub(super) async fn mutes(
     done(&app, &caller, Command::Mute { words: String::new() }).await
 }
 
+/// Keeps a session from ringing for whoever asks.
+#[utoipa::path(post, path = "/mutes", request_body = MuteSession,
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn mute(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -35,6 +41,8 @@ pub(super) async fn mute(
     done(&app, &caller, Command::Mute { words }).await
 }
 
+/// Lets a session ring again.
+#[utoipa::path(delete, path = "/mutes/{name}", responses((status = 200, body = Done)))]
 pub(super) async fn unmute(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -43,6 +51,8 @@ pub(super) async fn unmute(
     done(&app, &caller, Command::Unmute { name }).await
 }
 
+/// What happened since the last digest, and what waits, in words.
+#[utoipa::path(get, path = "/digest", responses((status = 200, body = Done)))]
 pub(super) async fn digest(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

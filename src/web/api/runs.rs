@@ -3,10 +3,11 @@
 use axum::{
     Json,
     body::Bytes,
-    extract::{Extension, Path, Query, State},
+    extract::{Extension, Path, State},
     http::StatusCode,
 };
 use serde::Deserialize;
+use utoipa::IntoParams;
 use vigie_core::{
     command::{Command, Reply},
     nearest::nearest,
@@ -20,6 +21,7 @@ use crate::{
         fault::Fault,
         outside::{OutputPart, Stream},
         people::Caller,
+        query::Query,
         serve::App,
         shapes::{
             CheckText, Checked, Done, NewRun, OutputShape, ProblemShape, RetryRun, RunShape,
@@ -36,7 +38,11 @@ const MOST_PART: usize = 1 << 20;
 
 type Answer<T> = Result<Json<T>, Fault>;
 
-/// As their files say right now.
+/// Workflows, as their files say right now.
+#[utoipa::path(
+    get, path = "/workflows",
+    responses((status = 200, body = Vec<WorkflowShape>))
+)]
 pub(super) async fn workflows(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -48,6 +54,10 @@ pub(super) async fn workflows(
 }
 
 /// What is wrong with a text, which is kept nowhere.
+#[utoipa::path(
+    post, path = "/workflows/check", request_body = CheckText,
+    responses((status = 200, body = Checked))
+)]
 pub(super) async fn check(
     State(_): State<App>,
     Extension(caller): Extension<Caller>,
@@ -68,7 +78,8 @@ pub(super) async fn check(
     Ok(Json(Checked { runs, problems: problems.all.iter().map(ProblemShape::new).collect() }))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Which {
     workflow: Option<String>,
@@ -77,7 +88,11 @@ pub(super) struct Which {
     open: bool,
 }
 
-/// Newest first.
+/// Runs, newest first, without their steps.
+#[utoipa::path(
+    get, path = "/runs", params(Which),
+    responses((status = 200, body = Vec<RunShape>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -124,6 +139,11 @@ pub(in crate::web) async fn read_run(
     run(app, caller, Role::Viewer, Command::ShowRun { name }).await
 }
 
+/// Runs a workflow.
+#[utoipa::path(
+    post, path = "/runs", request_body = NewRun,
+    responses((status = 201, body = RunShape))
+)]
 pub(super) async fn start(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -139,6 +159,8 @@ pub(super) async fn start(
     Ok((StatusCode::CREATED, Json(RunShape::new(&view))))
 }
 
+/// A run, by name or id.
+#[utoipa::path(get, path = "/runs/{name}", responses((status = 200, body = RunShape)))]
 pub(super) async fn show(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -147,6 +169,11 @@ pub(super) async fn show(
     Ok(Json(RunShape::new(&read_run(&app, &caller, name).await?)))
 }
 
+/// Ends a run.
+#[utoipa::path(
+    post, path = "/runs/{name}/cancel",
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn cancel(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -158,6 +185,11 @@ pub(super) async fn cancel(
     }
 }
 
+/// Runs what failed again, or one step and all that needs it.
+#[utoipa::path(
+    post, path = "/runs/{name}/retry", request_body = Option<RetryRun>,
+    responses((status = 200, body = RunShape))
+)]
 pub(super) async fn retry(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -176,7 +208,8 @@ async fn run(app: &App, caller: &Caller, role: Role, what: Command) -> Result<Ru
     }
 }
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(in crate::web) struct Part {
     /// From here, in bytes; without it, from the beginning.
@@ -188,10 +221,15 @@ pub(in crate::web) struct Part {
     pub(in crate::web) attempt: Option<u32>,
     /// What it printed, or with `err` what it complained about.
     #[serde(default)]
+    #[param(inline)]
     pub(in crate::web) stream: Stream,
 }
 
 /// Some of what a step printed. Whoever follows it asks again from `next` until it is `over`.
+#[utoipa::path(
+    get, path = "/runs/{name}/steps/{step}/output", params(Part),
+    responses((status = 200, body = OutputShape))
+)]
 pub(super) async fn output(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

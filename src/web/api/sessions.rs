@@ -9,7 +9,7 @@ use axum::{
 use std::time::Duration;
 use vigie_core::{
     caller::Isolated,
-    command::{Command, Refusal, Reply, Start},
+    command::{Command, Refusal, Reply, Start, Typed},
 };
 
 use super::{ask, read, read_session, read_sessions, unexpected};
@@ -31,6 +31,11 @@ const SCREEN_DEADLINE: Duration = Duration::from_secs(5);
 
 type Answer<T> = Result<Json<T>, Fault>;
 
+/// All sessions that are known.
+#[utoipa::path(
+    get, path = "/sessions",
+    responses((status = 200, body = Vec<SessionShape>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -39,6 +44,11 @@ pub(super) async fn list(
     Ok(Json(sessions.iter().map(SessionShape::new).collect()))
 }
 
+/// A session, by name or id: the live one, else the newest.
+#[utoipa::path(
+    get, path = "/sessions/{name}",
+    responses((status = 200, body = SessionShape))
+)]
 pub(super) async fn show(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -47,6 +57,11 @@ pub(super) async fn show(
     Ok(Json(SessionShape::new(&read_session(&app, &caller, &name).await?)))
 }
 
+/// Starts a session.
+#[utoipa::path(
+    post, path = "/sessions", request_body = NewSession,
+    responses((status = 201, body = SessionShape))
+)]
 pub(super) async fn start(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -61,6 +76,11 @@ pub(super) async fn start(
     }
 }
 
+/// Writes to a session: its words stand in line until the agent takes them.
+#[utoipa::path(
+    post, path = "/sessions/{name}/send", request_body = SendText,
+    responses((status = 200, body = Stored))
+)]
 pub(super) async fn send(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -77,6 +97,11 @@ pub(super) async fn send(
     }
 }
 
+/// Interrupts the turn; the conversation is kept.
+#[utoipa::path(
+    post, path = "/sessions/{name}/stop",
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn stop(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -85,6 +110,11 @@ pub(super) async fn stop(
     steer(&app, &caller, Command::Stop { session }).await
 }
 
+/// Has the agent leave.
+#[utoipa::path(
+    post, path = "/sessions/{name}/end", request_body = Option<EndSession>,
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn end(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -96,6 +126,11 @@ pub(super) async fn end(
     steer(&app, &caller, end).await
 }
 
+/// Ends the program and all it started, at once.
+#[utoipa::path(
+    post, path = "/sessions/{name}/kill",
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn kill(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -104,6 +139,11 @@ pub(super) async fn kill(
     steer(&app, &caller, Command::Kill { session }).await
 }
 
+/// Goes on with a conversation that is over.
+#[utoipa::path(
+    post, path = "/sessions/{name}/resume",
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn resume(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -112,6 +152,11 @@ pub(super) async fn resume(
     steer(&app, &caller, Command::Resume { session }).await
 }
 
+/// Gives its story to another agent.
+#[utoipa::path(
+    post, path = "/sessions/{name}/handover", request_body = HandOver,
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn hand_over(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -122,6 +167,11 @@ pub(super) async fn hand_over(
     steer(&app, &caller, Command::HandOver { session, agent }).await
 }
 
+/// Tries an account of agents again that is stopped; without a name, all of them.
+#[utoipa::path(
+    post, path = "/accounts/retry", request_body = Option<RetryAccount>,
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn retry_account(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -140,6 +190,11 @@ async fn steer(app: &App, caller: &Caller, what: Command) -> Answer<Done> {
     }
 }
 
+/// Its screen as it is now, as text.
+#[utoipa::path(
+    get, path = "/sessions/{name}/screen",
+    responses((status = 200, body = Screen))
+)]
 pub(super) async fn screen(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -191,6 +246,10 @@ const MOST_KEYS: usize = 64;
 const LONGEST_TYPED: usize = 16 << 10;
 
 /// Types into the terminal, past every card: what stands there may be a question of the agent's.
+#[utoipa::path(
+    post, path = "/sessions/{name}/keys", request_body = TypeKeys,
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn keys(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -202,17 +261,21 @@ pub(super) async fn keys(
         return Err(Fault::new(StatusCode::FORBIDDEN, "role", words)
             .hint("Keys can answer what an agent asks there, so only an owner may."));
     }
-    let bytes = typed(&read(&body)?)?;
+    let asked: TypeKeys = read(&body)?;
+    let bytes = typed(&asked)?;
     let session = read_session(&app, &caller, &name).await?.session;
     if !session.life.is_live() {
         return Err(Refusal::NotLive { name: session.name }.into());
     }
+    let TypeKeys { text, keys } = asked;
+    let typed = Typed { keys, characters: text.chars().count() };
+    let note = Command::NoteTyped { session: session.id, typed };
+    ask(&app, &caller, Role::Owner, note).await?;
     app.outside.sight.keys(&session, bytes).await.map_err(|why| {
         let words = format!("nothing was typed into {}: {why}", session.name);
         Fault::new(StatusCode::BAD_GATEWAY, "no_keys", words)
             .hint("`vigie sessions` tells its state.")
     })?;
-    tracing::info!(session = %session.id, by = %caller.human, "somebody typed into a terminal");
     Ok(Json(Done { words: String::new() }))
 }
 
@@ -238,7 +301,11 @@ fn typed(asked: &TypeKeys) -> Result<Vec<u8>, Fault> {
     Ok(bytes)
 }
 
-/// Only the desk reaches into a folder.
+/// The folder of its present run, or of the last one.
+#[utoipa::path(
+    get, path = "/sessions/{name}/folder",
+    responses((status = 200, body = Folder))
+)]
 pub(super) async fn folder(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

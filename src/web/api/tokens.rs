@@ -23,7 +23,11 @@ use crate::{
     },
 };
 
-/// The secret is made here and told once; the core and the disk have its hash alone.
+/// Makes a token. Its secret is told this once; the core and the disk have its hash alone.
+#[utoipa::path(
+    post, path = "/tokens", request_body = NewToken,
+    responses((status = 201, body = MadeToken))
+)]
 pub(super) async fn create(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -51,7 +55,11 @@ pub(super) async fn create(
     }
 }
 
-/// Those that are valid, the oldest first.
+/// Tokens that are valid, the oldest first.
+#[utoipa::path(
+    get, path = "/tokens",
+    responses((status = 200, body = Vec<TokenShape>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -64,6 +72,11 @@ pub(super) async fn list(
     }
 }
 
+/// Ends a token.
+#[utoipa::path(
+    delete, path = "/tokens/{name}",
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn revoke(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

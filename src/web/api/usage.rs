@@ -3,10 +3,11 @@
 use axum::{
     Json,
     body::Bytes,
-    extract::{Extension, Query, State},
+    extract::{Extension, State},
     http::StatusCode,
 };
 use serde::Deserialize;
+use utoipa::IntoParams;
 use vigie_core::{
     account::Wanted,
     command::{Command, Reply},
@@ -19,12 +20,14 @@ use crate::{
     web::{
         fault::Fault,
         people::Caller,
+        query::Query,
         serve::App,
         shapes::{DelegationShape, Done, PriceShape, PricesShape, SetBudget, UsageShape},
     },
 };
 
-#[derive(Default, Deserialize)]
+#[derive(Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     by: Option<String>,
@@ -56,6 +59,8 @@ impl Asked {
     }
 }
 
+/// What was used, summed by day, session, story, project, run, step, model, delegation or tree.
+#[utoipa::path(get, path = "/usage", params(Asked), responses((status = 200, body = UsageShape)))]
 pub(super) async fn show(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -69,6 +74,10 @@ pub(super) async fn show(
     Ok(Json(UsageShape::new(question.by.as_str(), &rows, &models)))
 }
 
+/// Work that agents did themselves and work that was handed on, compared.
+#[utoipa::path(get, path = "/usage/delegations", params(Asked),
+    responses((status = 200, body = Vec<DelegationShape>))
+)]
 pub(super) async fn delegations(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -80,6 +89,8 @@ pub(super) async fn delegations(
     Ok(Json(rows.iter().map(DelegationShape::new).collect()))
 }
 
+/// What models cost.
+#[utoipa::path(get, path = "/usage/prices", responses((status = 200, body = PricesShape)))]
 pub(super) async fn prices(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -94,13 +105,15 @@ pub(super) async fn prices(
     }))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Named {
     name: Option<String>,
 }
 
 /// How that session or story stands, else whatever runs, in words.
+#[utoipa::path(get, path = "/budget", params(Named), responses((status = 200, body = Done)))]
 pub(super) async fn budgets(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -110,6 +123,10 @@ pub(super) async fn budgets(
     words(ask(&app, &caller, Role::Viewer, what).await?)
 }
 
+/// Sets what a session or a story may cost.
+#[utoipa::path(post, path = "/budget", request_body = SetBudget,
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn set_budget(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

@@ -21,15 +21,25 @@ use crate::{
     },
 };
 
-/// Oldest first. One look at everything, so that each gate finds its session's name.
+/// What waits for a person, oldest first.
+#[utoipa::path(
+    get, path = "/waiting",
+    responses((status = 200, body = Vec<GateShape>))
+)]
 pub(super) async fn list(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<Vec<GateShape>>, Fault> {
+    // One look at everything, so that each gate finds its session's name.
     let status = read_status(&app, &caller).await?;
     Ok(Json(shapes::gates(&status.waiting, &status.sessions)))
 }
 
+/// Answers what waits, by its code.
+#[utoipa::path(
+    post, path = "/waiting/{code}/answer", request_body = AnswerGate,
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn answer(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
@@ -43,7 +53,11 @@ pub(super) async fn answer(
     }
 }
 
-/// The same by a button of the gate's card.
+/// Answers by a button of a gate's card.
+#[utoipa::path(
+    post, path = "/waiting/tap", request_body = TapGate,
+    responses((status = 200, body = Done))
+)]
 pub(super) async fn tap(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

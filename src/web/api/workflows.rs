@@ -3,9 +3,10 @@
 use axum::{
     Json,
     body::Bytes,
-    extract::{Extension, Path, State},
+    extract::{self, Extension, State},
     http::StatusCode,
 };
+use std::path::Path;
 use vigie_core::{command::Refusal, nearest::nearest};
 use vigie_dashboard::words::many;
 
@@ -16,21 +17,25 @@ use crate::{
         fault::Fault,
         people::Caller,
         serve::App,
-        shapes::{ProblemShape, SaveText, Saved},
+        shapes::{NewWorkflow, ProblemShape, SaveText, Saved},
     },
     workflows::{self, FileRead, NotSaved, Reading},
 };
 
 /// Keeps a text in place of the one that was read. A workflow may be called `check`, whose address has
 /// no name in it.
+#[utoipa::path(
+    put, path = "/workflows/{*name}", request_body = SaveText,
+    responses((status = 200, body = Saved))
+)]
 pub(super) async fn save(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
-    name: Option<Path<String>>,
+    name: Option<extract::Path<String>>,
     body: Bytes,
 ) -> Result<Json<Saved>, Fault> {
     caller.needs(Role::Owner)?;
-    let name = name.map_or_else(|| "check".to_owned(), |Path(name)| name);
+    let name = name.map_or_else(|| "check".to_owned(), |extract::Path(name)| name);
     let SaveText { text, digest } = read(&body)?;
     let reading = app.outside.workflows.look().await;
     let file = first_file(&reading, &name)?.clone();
@@ -58,6 +63,34 @@ pub(super) async fn save(
         runs: !problems.has_errors(),
         problems: problems.all.iter().map(ProblemShape::new).collect(),
     }))
+}
+
+/// Makes a workflow of one's own that runs as it is, to be changed in the editor.
+#[utoipa::path(post, path = "/workflows", request_body = NewWorkflow,
+    responses((status = 201, body = Saved))
+)]
+pub(super) async fn create(
+    State(app): State<App>,
+    Extension(caller): Extension<Caller>,
+    body: Bytes,
+) -> Result<(StatusCode, Json<Saved>), Fault> {
+    caller.needs(Role::Owner)?;
+    let NewWorkflow { name } = read(&body)?;
+    let reading = app.outside.workflows.look().await;
+    let Some(folder) = app.outside.workflows.own().map(Path::to_owned) else {
+        let why = NotSaved::NotYours("there is no folder for workflows of your own".into());
+        return Err(not_saved(&why));
+    };
+    if reading.named(&name).next().is_some() {
+        return Err(not_saved(&NotSaved::Exists(name)));
+    }
+    let text = workflows::sample(&name);
+    let (kept, called) = (text.clone(), name.clone());
+    let making = tokio::task::spawn_blocking(move || workflows::create(&folder, &called, &kept));
+    making.await.map_err(|error| internal(&error))?.map_err(|why| not_saved(&why))?;
+    app.outside.workflows.look().await;
+    let (digest, words) = (workflows::digest(&text), format!("{name} is there."));
+    Ok((StatusCode::CREATED, Json(Saved { name, words, digest, runs: true, problems: Vec::new() })))
 }
 
 /// The first file of that name, or the near misses.
@@ -98,6 +131,13 @@ fn not_saved(why: &NotSaved) -> Fault {
         NotSaved::Changed(_) => {
             let hint = "Nothing was saved. Copy what you wrote, and open the page again.";
             (StatusCode::CONFLICT, "changed", hint)
+        }
+        NotSaved::Exists(_) => {
+            (StatusCode::CONFLICT, "workflow_exists", "Choose another name, or change that one.")
+        }
+        NotSaved::BadName(_) => {
+            let hint = "Letters, digits, `-` and `_`, at most 60, a letter or digit first.";
+            (StatusCode::UNPROCESSABLE_ENTITY, "bad_name", hint)
         }
         NotSaved::TooLong => {
             (StatusCode::UNPROCESSABLE_ENTITY, "unreadable", "Nothing a person wrote is as long.")

@@ -1,30 +1,45 @@
 //! Everything that was decided.
 
 use axum::{
-    extract::{Extension, Query, State},
+    extract::{Extension, State},
     http::header,
     response::{IntoResponse, Response},
 };
 use chrono::SecondsFormat;
 use serde::Deserialize;
-use std::{collections::HashMap, fmt::Write as _};
+use std::{collections::HashMap, fmt::Write as _, sync::Arc, time::Duration};
+use tokio::{sync::Mutex, time::Instant};
+use vigie_core::{
+    command::{Command, Reply},
+    id::SessionId,
+};
 use vigie_dashboard::{
     Page,
     audit::{self, Audit, Line, Show},
 };
 
 use super::{
-    Seen,
+    Seen, cell,
     live::{self, How},
     page_of,
 };
 use crate::{
     config::Role,
-    web::{api, fault::Fault, people::Caller, serve::App, shapes::Event},
+    web::{
+        api::{self, ask, unexpected},
+        fault::Fault,
+        people::Caller,
+        query::Query,
+        serve::App,
+        shapes::Event,
+    },
 };
 
 /// Lines of one page.
 const PAGE: usize = 200;
+
+/// Gates whose words are looked up; of older ones it is only said that they were.
+const GATES: usize = 1_000;
 
 /// Lines of one export: more than anybody opens in a spreadsheet.
 const EXPORT: usize = 100_000;
@@ -34,6 +49,8 @@ pub(super) struct Asked {
     #[serde(default)]
     show: String,
     before: Option<u64>,
+    /// Of that session alone, by name or id.
+    session: Option<String>,
 }
 
 impl Asked {
@@ -48,14 +65,50 @@ pub(super) async fn show(
     Query(asked): Query<Asked>,
     how: How,
 ) -> Response {
-    live::answer(app, caller, how, move |seen| draw(seen, asked.clone())).await
+    let kept = Kept::default();
+    live::answer(app, caller, how, move |seen| draw(seen, asked.clone(), Arc::clone(&kept))).await
 }
 
-async fn draw(seen: Seen, asked: Asked) -> Result<Page, Fault> {
+/// What was read for a page, when, and how long that took.
+struct Lines {
+    at: Instant,
+    took: Duration,
+    events: Vec<Event>,
+}
+
+type Kept = Arc<Mutex<Option<Lines>>>;
+
+/// Lines that are rare take a look at the whole journal: reading them has a bounded share of the time,
+/// however often the page is drawn.
+const SHARE: u32 = 10;
+
+async fn read(
+    app: &App,
+    kept: &Kept,
+    asked: &Asked,
+    of: Option<SessionId>,
+) -> Result<Vec<Event>, Fault> {
+    let mut kept = kept.lock().await;
+    if let Some(Lines { at, took, events }) = kept.as_ref()
+        && at.elapsed() < *took * SHARE
+    {
+        return Ok(events.clone());
+    }
+    let begun = Instant::now();
+    let (before, prefixes) = (asked.before.unwrap_or(u64::MAX), asked.show().prefixes());
+    let events = (app.outside.history)(before, PAGE, prefixes, of).await?;
+    let (at, took) = (Instant::now(), begun.elapsed());
+    *kept = Some(Lines { at, took, events: events.clone() });
+    Ok(events)
+}
+
+async fn draw(seen: Seen, asked: Asked, kept: Kept) -> Result<Page, Fault> {
     let show = asked.show();
-    let before = asked.before.unwrap_or(u64::MAX);
-    let history = &seen.app.outside.history;
-    let events = history(before, PAGE, show.prefixes()).await?;
+    let of = match &asked.session {
+        Some(name) => Some(api::read_session(&seen.app, &seen.caller, name).await?.session),
+        None => None,
+    };
+    let events = read(&seen.app, &kept, &asked, of.as_ref().map(|of| of.id)).await?;
     let older = events.last().map(|event| event.seq).filter(|_| events.len() == PAGE);
     let names: HashMap<_, _> = seen
         .status
@@ -63,18 +116,46 @@ async fn draw(seen: Seen, asked: Asked) -> Result<Page, Fault> {
         .iter()
         .map(|view| (view.session.id.to_string(), view.session.name.to_string()))
         .collect();
-    let lines: Vec<_> = events.into_iter().map(|event| line(&seen.app, &names, event)).collect();
-    Ok(audit::page(&Audit { lines: &lines, show, older, newest: asked.before.is_none() }))
+    let gates = gates(&seen, &events).await?;
+    let line = |event| line(&seen.app, &names, &gates, event);
+    let lines: Vec<_> = events.into_iter().map(line).collect();
+    let of = of.map(|of| (of.name.to_string(), of.id.to_string()));
+    let of = of.as_ref().map(|(name, id)| (name.as_str(), id.as_str()));
+    Ok(audit::page(&Audit { lines: &lines, show, of, older, newest: asked.before.is_none() }))
 }
 
-fn line(app: &App, names: &HashMap<String, String>, event: Event) -> Line {
+/// What gates of workflows ask, and where they are shown, by their ids.
+async fn gates(seen: &Seen, events: &[Event]) -> Result<HashMap<String, (String, String)>, Fault> {
+    if !events.iter().any(|event| event.gate.is_some() && event.session.is_none()) {
+        return Ok(HashMap::new());
+    }
+    let what = Command::Cards { decided: GATES };
+    let cards = match ask(&seen.app, &seen.caller, Role::Viewer, what).await? {
+        Reply::Cards(cards) => cards,
+        other => return Err(unexpected(&other)),
+    };
+    let named = |asked: super::Asked| {
+        (asked.card.gate.to_string(), (asked.card.title.clone(), asked.href.clone()))
+    };
+    Ok(cards.into_iter().map(super::asked).map(named).collect())
+}
+
+fn line(
+    app: &App,
+    names: &HashMap<String, String>,
+    gates: &HashMap<String, (String, String)>,
+    event: Event,
+) -> Line {
     let Event { seq, at, kind, session, gate, human, detail } = event;
     let about = match (session, gate) {
         (Some(id), _) => {
             let name = names.get(&id).cloned().unwrap_or_else(|| id.clone());
             Some((name, Some(format!("/sessions/{id}"))))
         }
-        (None, Some(gate)) => Some((gate, None)),
+        (None, Some(gate)) => Some(match gates.get(&gate) {
+            Some((title, href)) => (title.clone(), Some(href.clone())),
+            None => ("a gate of long ago".into(), None),
+        }),
         (None, None) => detail["name"].as_str().map(|name| (name.to_owned(), None)),
     };
     let rule = || detail["rule"].as_str().map(ToOwned::to_owned);
@@ -102,9 +183,12 @@ pub(super) async fn csv(
 
 async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fault> {
     caller.needs(Role::Viewer)?;
-    let events =
-        (app.outside.history)(asked.before.unwrap_or(u64::MAX), EXPORT, asked.show().prefixes())
-            .await?;
+    let of = match &asked.session {
+        Some(name) => Some(api::read_session(app, caller, name).await?.session.id),
+        None => None,
+    };
+    let (before, prefixes) = (asked.before.unwrap_or(u64::MAX), asked.show().prefixes());
+    let events = (app.outside.history)(before, EXPORT, prefixes, of).await?;
     let sessions = api::read_sessions(app, caller).await?;
     let names: HashMap<_, _> = sessions
         .iter()
@@ -117,26 +201,8 @@ async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fau
         let at = at.to_rfc3339_opts(SecondsFormat::Millis, true);
         let who = human.map(|id| app.people.name(&id)).unwrap_or_default();
         let cells = [kind, who, session, gate.unwrap_or_default(), detail.to_string()];
-        let cells: Vec<_> = cells.iter().map(|cell| field(cell)).collect();
+        let cells: Vec<_> = cells.iter().map(|text| cell(text)).collect();
         let _ = write!(text, "{seq},{at},{}\r\n", cells.join(","));
     }
     Ok(text)
-}
-
-/// In quotes, as RFC 4180 has it; what a spreadsheet would compute is kept from it.
-fn field(text: &str) -> String {
-    let computes = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let guard = if computes { "'" } else { "" };
-    format!("\"{guard}{}\"", text.replace('"', "\"\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::field;
-
-    #[test]
-    fn a_spreadsheet_computes_nothing_of_it() {
-        assert_eq!(field("=1+1"), "\"'=1+1\"");
-        assert_eq!(field("say \"so\", now"), "\"say \"\"so\"\", now\"");
-    }
 }

@@ -1,7 +1,7 @@
 //! All sessions and runs.
 
 use axum::{
-    extract::{Extension, Query, State},
+    extract::{Extension, State},
     response::Response,
 };
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::Role,
-    web::{api::runs, fault::Fault, people::Caller, serve::App},
+    web::{api::runs, fault::Fault, people::Caller, query::Query, serve::App},
 };
 
 /// What is shown, as it stands in the address.

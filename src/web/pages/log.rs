@@ -1,7 +1,7 @@
 //! What a step prints, told while it prints.
 
 use axum::{
-    extract::{Extension, Path, Query, State},
+    extract::{Extension, Path, State},
     http::HeaderMap,
     response::{
         IntoResponse, Response,
@@ -23,6 +23,7 @@ use crate::{
         fault::Fault,
         outside::Stream,
         people::Caller,
+        query::Query,
         serve::App,
         shapes::OutputShape,
     },

@@ -3,6 +3,7 @@
 
 mod audit;
 mod board;
+mod ledger;
 mod live;
 mod log;
 mod run;
@@ -16,7 +17,6 @@ mod workflow;
 use axum::{
     Router,
     extract::Request,
-    http::header,
     response::{Html, IntoResponse, Response},
     routing::get,
 };
@@ -35,6 +35,7 @@ use super::{
     api::{self, ask, unexpected},
     fault::Fault,
     people::Caller,
+    query,
     serve::App,
 };
 use crate::config::{OnOff, Role};
@@ -42,6 +43,8 @@ use crate::config::{OnOff, Role};
 pub(super) fn router() -> Router<App> {
     Router::new()
         .route("/board", get(board::show))
+        .route("/ledger", get(ledger::show))
+        .route("/ledger.csv", get(ledger::csv))
         .route("/audit", get(audit::show))
         .route("/audit.csv", get(audit::csv))
         .route("/waiting", get(waiting::show))
@@ -60,18 +63,21 @@ pub(super) fn router() -> Router<App> {
 
 /// A page where there is none; programs read the same as JSON.
 pub(super) async fn nothing_here(request: Request) -> Response {
-    let wants = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    let fault = Fault::no_such_page();
-    if !wants.is_some_and(|wants| wants.contains("text/html")) {
-        return fault.into_response();
-    }
-    page_of(&fault)
+    query::answer(request.headers(), &Fault::no_such_page())
 }
 
 /// A fault as a page of its own.
-fn page_of(fault: &Fault) -> Response {
+pub(super) fn page_of(fault: &Fault) -> Response {
     let html = vigie_dashboard::frame::fault(fault.words(), fault.hint_words());
     (fault.status(), Html(html)).into_response()
+}
+
+/// A cell of a table for a spreadsheet: in quotes, as RFC 4180 has it; what a spreadsheet would compute is
+/// kept from it.
+fn cell(text: &str) -> String {
+    let computes = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let guard = if computes { "'" } else { "" };
+    format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }
 
 /// What every page is drawn from.
@@ -152,4 +158,15 @@ fn me(caller: &Caller) -> Me {
         Role::Owner => "owner",
     };
     Me { name: caller.name.clone(), role: role.into(), phone: caller.phone == OnOff::On }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cell;
+
+    #[test]
+    fn a_spreadsheet_computes_nothing_of_it() {
+        assert_eq!(cell("=1+1"), "\"'=1+1\"");
+        assert_eq!(cell("say \"so\", now"), "\"say \"\"so\"\", now\"");
+    }
 }

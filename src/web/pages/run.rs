@@ -1,7 +1,7 @@
 //! One run.
 
 use axum::{
-    extract::{Extension, Path, Query, State},
+    extract::{Extension, Path, State},
     response::Response,
 };
 use serde::Deserialize;
@@ -21,6 +21,7 @@ use crate::{
         fault::Fault,
         outside::Stream,
         people::Caller,
+        query::Query,
         serve::App,
     },
 };

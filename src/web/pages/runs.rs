@@ -1,7 +1,7 @@
 //! Every workflow, and the runs of them.
 
 use axum::{
-    extract::{Extension, Query, State},
+    extract::{Extension, State},
     response::Response,
 };
 use serde::Deserialize;
@@ -15,10 +15,12 @@ use super::{
     Seen,
     live::{self, How},
 };
+use crate::config::Role;
 use crate::web::{
     api::runs::{read_runs, read_workflows},
     fault::Fault,
     people::Caller,
+    query::Query,
     serve::App,
 };
 
@@ -55,6 +57,7 @@ async fn draw(seen: Seen, only: Option<String>) -> Result<Page, Fault> {
         only: only.as_deref(),
         faults: &reading.faults,
         waiting: &seen.waiting,
+        may_make: seen.may(Role::Owner) && app.outside.workflows.own().is_some(),
         now: seen.now,
     };
     Ok(runs::page(&page))

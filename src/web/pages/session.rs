@@ -1,7 +1,7 @@
 //! One session.
 
 use axum::{
-    extract::{Extension, Path, Query, State},
+    extract::{Extension, Path, State},
     http::{StatusCode, Uri, header},
     response::{IntoResponse, Redirect, Response},
 };
@@ -20,7 +20,8 @@ use vigie_dashboard::{
     Page,
     gate::Asked,
     session::{
-        self, Changes, Deeds, Named, Pane, Recorded, Rights, SessionPage, Talk, Terminal, View,
+        self, Changes, Deeds, Named, Pane, Passed, Recorded, Rights, SessionPage, Talk, Terminal,
+        View, Way,
     },
     term::Screen,
 };
@@ -37,12 +38,17 @@ use crate::{
         client::segment,
         fault::Fault,
         people::Caller,
+        query::Query,
         serve::App,
+        shapes::Event,
     },
 };
 
 /// Messages between sessions on the page.
 const MAIL: usize = 100;
+
+/// Files that were passed, on the page.
+const FILES: usize = 100;
 
 /// Which page of it, as it stands in the address.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -75,6 +81,7 @@ enum Got {
     Over(Result<Screen, String>),
     Talk(Result<Talk, String>),
     Changes(Result<Changes, String>),
+    Files(Result<Changes, String>, Vec<Passed>),
     Mail(Vec<Mail>),
     Cost,
     Recorded(Result<Recorded, String>),
@@ -117,8 +124,9 @@ async fn draw(seen: Seen, reading: Arc<Reading>) -> Result<Page, Fault> {
         asked: &asked,
         queue: &queue,
         rights: rights(&seen),
+        me: &seen.caller.human,
         named,
-        pane: pane(&got, reading.view),
+        pane: pane(&got),
         now: seen.now,
     };
     Ok(session::page(&page))
@@ -143,16 +151,16 @@ async fn queue(seen: &Seen, session: &Session) -> Result<Vec<Prompt>, Fault> {
     }
 }
 
-fn pane(got: &Got, view: View) -> Pane<'_> {
+fn pane(got: &Got) -> Pane<'_> {
     match got {
         Got::Live => Pane::Terminal(Terminal::Live),
         Got::Over(screen) => {
             Pane::Terminal(Terminal::Over(screen.as_ref().map_err(String::as_str)))
         }
         Got::Talk(talk) => Pane::Conversation(talk.as_ref().map_err(String::as_str)),
-        Got::Changes(changes) => {
-            let changes = changes.as_ref().map_err(String::as_str);
-            if view == View::Files { Pane::Files(changes) } else { Pane::Diff(changes) }
+        Got::Changes(changes) => Pane::Diff(changes.as_ref().map_err(String::as_str)),
+        Got::Files(changes, passed) => {
+            Pane::Files(changes.as_ref().map_err(String::as_str), passed)
         }
         Got::Mail(mail) => Pane::Mail(mail),
         Got::Cost => Pane::Cost,
@@ -190,11 +198,30 @@ async fn read(seen: &Seen, reading: &Reading, session: &Session) -> Result<Got, 
         View::Terminal if session.life.is_live() => Got::Live,
         View::Terminal => Got::Over(sight.last_screen(session).await),
         View::Conversation => Got::Talk(sight.talk(session, reading.before).await),
-        View::Diff | View::Files => Got::Changes(sight.changes(session).await),
+        View::Diff => Got::Changes(sight.changes(session).await),
+        View::Files => Got::Files(sight.changes(session).await, passed(seen, session).await?),
         View::Mail => Got::Mail(mail(seen, session).await?),
         View::Cost => Got::Cost,
         View::Recording => Got::Recorded(sight.recorded(session).await),
     })
+}
+
+/// Files that came with messages and those that were sent to chats, newest first.
+async fn passed(seen: &Seen, session: &Session) -> Result<Vec<Passed>, Fault> {
+    let history = &seen.app.outside.history;
+    let events = history(u64::MAX, FILES, &["file_"], Some(session.id)).await?;
+    let passed = |event: Event| {
+        let Event { at, detail, human, .. } = event;
+        let said = |key: &str| detail[key].as_str().map(str::to_owned);
+        let bytes = detail["bytes"].as_u64().map(|bytes| format!("{bytes} bytes"));
+        let way = match human {
+            Some(human) => Way::In(seen.app.people.name(&human)),
+            None => Way::Out(said("to")?),
+        };
+        let about = bytes.or_else(|| said("about")).unwrap_or_default();
+        Some(Passed { at, name: said("name")?, about, way })
+    };
+    Ok(events.into_iter().filter_map(passed).collect())
 }
 
 async fn mail(seen: &Seen, session: &Session) -> Result<Vec<Mail>, Fault> {

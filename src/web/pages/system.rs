@@ -20,7 +20,7 @@ use super::{
 use crate::{
     config::Role,
     web::{
-        api::{ask, unexpected},
+        api::{ask, undelivered::read_undelivered, unexpected},
         fault::Fault,
         people::Caller,
         serve::App,
@@ -58,6 +58,7 @@ async fn draw(seen: Seen) -> Result<Page, Fault> {
     } else {
         None
     };
+    let undelivered = read_undelivered(&seen.app, &seen.caller).await?;
     let outside = &seen.app.outside;
     let protection = |shape: &crate::web::shapes::ProtectionShape| Protection {
         name: shape.name.clone(),
@@ -77,7 +78,8 @@ async fn draw(seen: Seen) -> Result<Page, Fault> {
         up_since: seen.app.since,
         seq: *outside.newest.borrow(),
         bridges: &seen.status.bridges,
-        undelivered: &seen.status.failed_deliveries,
+        undelivered: &undelivered,
+        may_retry: seen.may(Role::Talker),
         to_send: seen.status.pending_deliveries,
         problems: &seen.status.problems,
         protections: &protections,
@@ -91,6 +93,7 @@ async fn draw(seen: Seen) -> Result<Page, Fault> {
 }
 
 /// Has the doctor look again; the page shows what came of it.
+#[utoipa::path(post, path = "/doctor", responses((status = 200, body = Done)))]
 pub(in crate::web) async fn examine(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,

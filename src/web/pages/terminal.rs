@@ -3,7 +3,7 @@
 
 use axum::{
     Json,
-    extract::{Extension, Path, Query, State},
+    extract::{Extension, Path, State},
     http::StatusCode,
     response::{
         IntoResponse, Response,
@@ -18,7 +18,9 @@ use tokio_util::sync::CancellationToken;
 use vigie_core::session::Session;
 use vigie_dashboard::term::{Paint, Painted, Screen};
 
-use crate::web::{Printed, api::read_session, fault::Fault, people::Caller, serve::App};
+use crate::web::{
+    Printed, api::read_session, fault::Fault, people::Caller, query::Query, serve::App,
+};
 
 /// Between two screens: what is faster nobody reads.
 const FRAME: Duration = Duration::from_millis(80);

@@ -1,10 +1,11 @@
 //! The account on Matrix and its verifications, as they cross the API.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 use vigie_core::Timestamp;
 
 /// How the account on Matrix stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MatrixShape {
     pub user: String,
     pub device: String,
@@ -17,6 +18,7 @@ pub struct MatrixShape {
     pub recovery: String,
     /// The backup of message keys; likewise.
     pub backup: String,
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub heard: Option<Timestamp>,
     pub trouble: Option<String>,
     pub rooms: Vec<MatrixRoomShape>,
@@ -27,7 +29,7 @@ pub struct MatrixShape {
     pub sealed: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MatrixRoomShape {
     pub id: String,
     pub name: Option<String>,
@@ -36,7 +38,7 @@ pub struct MatrixRoomShape {
     pub encrypted: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MatrixPersonShape {
     pub user: String,
     /// `verified`, `unverified`, `no_identity`, `renewed`: another identity than the first one, which
@@ -51,14 +53,14 @@ pub struct MatrixPersonShape {
 }
 
 /// A device as it calls itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MatrixDeviceShape {
     pub id: String,
     pub name: Option<String>,
 }
 
 /// Taking somebody for the owner of that identity.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AcceptIdentity {
     /// The master key that was looked at.
@@ -66,7 +68,7 @@ pub struct AcceptIdentity {
 }
 
 /// One verification.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct VerificationShape {
     pub id: String,
     pub user: String,
@@ -74,8 +76,10 @@ pub struct VerificationShape {
     /// What the device calls itself.
     pub device_name: Option<String>,
     pub begun: VerificationBegun,
+    #[schema(value_type = String, format = DateTime)]
     pub since: Timestamp,
     /// It ends by itself then.
+    #[schema(value_type = String, format = DateTime)]
     pub until: Timestamp,
     pub state: VerificationState,
     /// While they are compared: seven, or none where the other app can only show numbers.
@@ -87,14 +91,14 @@ pub struct VerificationShape {
     pub hint: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerificationBegun {
     ByThem,
     AtTheDesk,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerificationState {
     /// They ask; somebody at the desk has to take it.
@@ -109,21 +113,21 @@ pub enum VerificationState {
     Failed,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EmojiShape {
     pub symbol: String,
     pub name: String,
 }
 
 /// Asks a person to be verified.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewVerification {
     pub user: String,
 }
 
 /// Says that it is the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmVerification {
     /// The names of the emoji in their order, or the numbers where there are none.

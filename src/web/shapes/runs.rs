@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 use vigie_core::{
     Timestamp,
     run::{RunLife, RunView, StepView, WorkflowView},
@@ -14,7 +15,7 @@ use vigie_workflow::{
     run::Finish,
 };
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WorkflowShape {
     pub name: String,
     pub title: String,
@@ -23,6 +24,7 @@ pub struct WorkflowShape {
     pub file: String,
     pub params: Vec<ParamShape>,
     /// When its schedule comes up next.
+    #[schema(value_type = Vec<String>)]
     pub next: Vec<Timestamp>,
     pub timezone: String,
     /// With any it does not run.
@@ -33,7 +35,7 @@ pub struct WorkflowShape {
     pub triggers: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ParamShape {
     pub name: String,
     pub title: String,
@@ -52,7 +54,7 @@ pub struct ParamShape {
 }
 
 /// A start of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewRun {
     pub workflow: String,
@@ -68,7 +70,7 @@ pub struct NewRun {
     pub key: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetryRun {
     /// This step and all that needs it; without it, what failed.
@@ -76,14 +78,21 @@ pub struct RetryRun {
     pub from: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckText {
     pub text: String,
 }
 
+/// A workflow that does not exist yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewWorkflow {
+    pub name: String,
+}
+
 /// A text to be kept in place of the one that was read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SaveText {
     pub text: String,
@@ -92,7 +101,7 @@ pub struct SaveText {
 }
 
 /// What became of a text that was kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Saved {
     /// The workflow's, which the text may have changed.
     pub name: String,
@@ -105,14 +114,14 @@ pub struct Saved {
 }
 
 /// What is wrong with a text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Checked {
     /// Whether it runs; there may be warnings all the same.
     pub runs: bool,
     pub problems: Vec<ProblemShape>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProblemShape {
     /// `error` or `warning`.
     pub severity: String,
@@ -125,7 +134,7 @@ pub struct ProblemShape {
     pub hint: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunShape {
     pub id: String,
     /// As people write it: `release-12`.
@@ -139,7 +148,9 @@ pub struct RunShape {
     pub started_by: String,
     pub project: Option<String>,
     pub key: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
     pub made: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub ended: Option<Timestamp>,
     pub params: BTreeMap<String, Value>,
     pub steps: Vec<StepShape>,
@@ -155,7 +166,7 @@ pub struct RunShape {
     pub report: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StepShape {
     pub step: String,
     pub kind: String,
@@ -163,6 +174,7 @@ pub struct StepShape {
     pub state: String,
     pub words: String,
     pub attempt: u32,
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub since: Option<Timestamp>,
     /// What it gave, as far as the log has it.
     pub text: String,
@@ -171,7 +183,7 @@ pub struct StepShape {
 }
 
 /// Some of what a step printed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OutputShape {
     pub step: String,
     pub attempt: u32,
@@ -187,7 +199,7 @@ pub struct OutputShape {
 }
 
 /// What a webhook began.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BegunShape {
     pub run: String,
     pub name: String,
@@ -195,7 +207,7 @@ pub struct BegunShape {
 }
 
 /// Why a webhook began nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NotBegunShape {
     pub error: String,
     pub hint: Option<String>,

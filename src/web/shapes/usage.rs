@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use utoipa::ToSchema;
 use vigie_core::ledger::{DelegationRow, Price, Spread, UsageRow};
 
 /// Money is in millionths of a dollar.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UsageShape {
     /// What it is summed by: `day`, `session`, `story`, `project`, `run`, `step`, `model`, `delegation`,
     /// `tree`.
@@ -17,7 +18,7 @@ pub struct UsageShape {
     pub unpriced: Vec<UnpricedShape>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UsageLine {
     pub key: String,
     pub label: String,
@@ -31,7 +32,7 @@ pub struct UsageLine {
     pub messages: u64,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnpricedShape {
     pub model: String,
     pub tokens: u64,
@@ -74,7 +75,7 @@ impl UsageShape {
 }
 
 /// Pieces of work of one kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DelegationShape {
     /// `inline`, `subagent`, `session` or `step`.
     pub kind: String,
@@ -91,7 +92,7 @@ pub struct DelegationShape {
 }
 
 /// A quarter is below `low`, a quarter above `high`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SpreadShape {
     pub low: u64,
     pub median: u64,
@@ -121,9 +122,10 @@ impl DelegationShape {
 }
 
 /// What models cost here.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PricesShape {
     /// The person's own file, when there is one.
+    #[schema(value_type = Option<String>)]
     pub file: Option<PathBuf>,
     /// What is computed in the US alone costs so many thousandths.
     pub us_permille: u64,
@@ -131,7 +133,7 @@ pub struct PricesShape {
 }
 
 /// In millionths of a dollar for a million tokens, and for one search.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PriceShape {
     pub model: String,
     /// It stands in the person's own file.
@@ -163,7 +165,7 @@ impl PriceShape {
 }
 
 /// Sets what a session or a story may cost: `5`, `2.50`, `more`, `none` or `usual`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetBudget {
     pub name: String,

@@ -127,6 +127,7 @@ fn emojis(buttons: &[Button]) -> Vec<Option<&'static str>> {
         Action::Deny { .. } => no.take().or_else(|| keycaps.next()),
         Action::Interrupt { .. } | Action::InterruptAll => Some(STOP),
         Action::AllowForSession { .. }
+        | Action::AllowForHours { .. }
         | Action::AllowWithEdits { .. }
         | Action::SendBack { .. }
         | Action::Choose { .. }

@@ -246,7 +246,10 @@ fn offered(post: &Post, action: &Action) -> Result<(), ActError> {
     }
     let allows = matches!(
         action,
-        Action::Allow { .. } | Action::AllowForSession { .. } | Action::AllowWithEdits { .. }
+        Action::Allow { .. }
+            | Action::AllowForSession { .. }
+            | Action::AllowForHours { .. }
+            | Action::AllowWithEdits { .. }
     );
     if typed && allows {
         return Err(ActError::Forbidden("this one is allowed only by its code, typed"));

@@ -73,7 +73,7 @@ async fn ended(home: &Home, name: &str) -> Result<()> {
 }
 
 /// Seconds of the processor that a process took, with all its children that ended.
-fn cpu_seconds(pid: u32) -> Result<f64> {
+pub(crate) fn cpu_seconds(pid: u32) -> Result<f64> {
     /// `proc_pid_stat(5)`: utime, stime, cutime and cstime, in ticks of a hundredth of a second.
     const FIELDS: std::ops::Range<usize> = 11..15;
     const TICKS: f64 = 100.;

@@ -37,10 +37,17 @@ impl State {
             | Command::Tap { .. }
             | Command::Cards { .. }
             | Command::Prompts { .. }
+            | Command::Undelivered
+            | Command::EditPrompt { .. }
+            | Command::WithdrawPrompt { .. }
+            | Command::RetryDelivery { .. }
+            | Command::NoteTyped { .. }
             | Command::Pair { .. }
             | Command::Unpair { .. }
             | Command::AddToken { .. }
             | Command::RevokeToken { .. }
+            | Command::RevokeGrant { .. }
+            | Command::Grants
             | Command::EndTree { .. }
             | Command::RetryAccount { .. }
             | Command::HandOver { .. }

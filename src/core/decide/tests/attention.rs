@@ -57,9 +57,9 @@ fn the_case_of_two_hours_without_a_network() {
     let card = came.iter().position(|s| matches!(&s.post.body, Body::Card(c) if c.gate == gate));
     assert_eq!(card, Some(0), "{came:#?}");
     for (name, last, earlier) in [
-        ("PD-285", 12, vec![0, 3, 6, 9]),
-        ("PD-300", 13, vec![1, 4, 7, 10]),
-        ("PD-310", 11, vec![2, 5, 8]),
+        ("PD-285", 12, [0, 3, 6, 9].as_slice()),
+        ("PD-300", 13, &[1, 4, 7, 10]),
+        ("PD-310", 11, &[2, 5, 8]),
     ] {
         let said: Vec<_> = came.iter().filter(|s| by(s, name)).collect();
         let texts: Vec<_> = said
@@ -69,7 +69,7 @@ fn the_case_of_two_hours_without_a_network() {
             .collect();
         assert_eq!(texts.len(), 2, "a list and the last: {texts:?}");
         assert_eq!(texts[1], format!("step {last} done"));
-        for step in &earlier {
+        for step in earlier {
             assert!(texts[0].contains(&format!(": step {step} done")), "{texts:?}");
         }
         let count = format!("{name} said {} more", earlier.len());

@@ -70,7 +70,7 @@ fn what_the_service_refuses_is_said_in_status_and_blocks_nothing() {
     w.takes("PD-285");
     w.finishes("PD-285", "second");
     assert!(w.said("second"));
-    assert!(w.state.failed.iter().any(|words| words.contains("too strange")));
+    assert!(w.state.failed.iter().any(|failed| failed.words.contains("too strange")));
     assert!(w.state.deliveries.values().all(|d| !matches!(d.state, DeliveryState::Failed { .. })));
 }
 
@@ -136,7 +136,9 @@ fn an_answer_nobody_saw_arrive_is_never_said_a_third_time() {
     w.finishes("PD-285", "The rota is done.");
     w.wait(TimeDelta::hours(1));
     assert_eq!(w.tries, before + 2);
-    assert!(w.state.failed.iter().any(|why| why.contains("not known whether it arrived")));
+    assert!(
+        w.state.failed.iter().any(|failed| failed.words.contains("not known whether it arrived"))
+    );
     w.crash();
     w.wait(TimeDelta::hours(1));
     assert_eq!(w.tries, before + 2, "nor after a restart");

@@ -11,7 +11,7 @@ use crate::{
 use chrono::TimeDelta;
 use serde_json::json;
 
-fn policy(name: &str, effect: Effect, command: &str) -> Policy {
+pub(super) fn policy(name: &str, effect: Effect, command: &str) -> Policy {
     Policy {
         name: name.into(),
         line: 7,

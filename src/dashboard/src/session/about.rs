@@ -7,7 +7,7 @@ use vigie_core::{
     session::Session,
 };
 
-use super::SessionPage;
+use super::{Deeds, SessionPage};
 use crate::{
     gate,
     words::{age, clock, day_and_clock, money, said, tokens},
@@ -18,29 +18,29 @@ pub(super) fn side(page: &SessionPage) -> Markup {
     html! {
         aside.stack aria-label=(format!("About {}", session.name)) {
             @for asked in page.asked { (gate::card(asked, page.rights.answer, page.now)) }
-            @if !page.queue.is_empty() { (queue(page.queue)) }
+            @if !page.queue.is_empty() { (queue(page)) }
             (facts(page))
         }
     }
 }
 
-fn queue(line: &[Prompt]) -> Markup {
+fn queue(page: &SessionPage) -> Markup {
     html! {
         section.band aria-labelledby="queue" {
             h2 id="queue" { "Next for it" }
-            ol.list.panel { @for prompt in line { (waiting(prompt)) } }
+            ol.list.panel { @for prompt in page.queue { (waiting(page, prompt)) } }
         }
     }
 }
 
-fn waiting(prompt: &Prompt) -> Markup {
+fn waiting(page: &SessionPage, prompt: &Prompt) -> Markup {
     let from = match (&prompt.by, &prompt.of_step) {
         (Some(human), _) => format!("from {human}"),
         (None, Some(_)) => "from a workflow".into(),
         (None, None) => "from other sessions".into(),
     };
     html! {
-        li {
+        li id=(format!("prompt-{}", prompt.id)) {
             p.lines dir="auto" { (said(&prompt.text)) }
             p.small.dim {
                 (said(&from)) ". "
@@ -48,6 +48,36 @@ fn waiting(prompt: &Prompt) -> Markup {
                     PromptState::Handed { at, .. } => { "On its way into the agent since " (clock(*at)) "." }
                     PromptState::Queued | PromptState::Taken { .. } | PromptState::Refused { .. } => { "Goes in after this turn." }
                 }
+            }
+            @if may_change(page, prompt) { (change(prompt)) }
+        }
+    }
+}
+
+/// Whoever wrote it, and owners, as long as nobody has it.
+fn may_change(page: &SessionPage, prompt: &Prompt) -> bool {
+    let theirs = prompt.by.as_ref().is_some_and(|by| by == page.me);
+    let owner = page.rights.deeds == Deeds::Type && prompt.by.is_some();
+    let waits = matches!(prompt.state, PromptState::Queued);
+    waits && page.rights.deeds >= Deeds::Write && (theirs || owner)
+}
+
+fn change(prompt: &Prompt) -> Markup {
+    let path = format!("/prompts/{}", prompt.id);
+    let field = format!("words-{}", prompt.id);
+    html! {
+        details.reason {
+            summary { "Change or take back…" }
+            form data-post=(path) data-method="PUT" {
+                label.field for=(field) { "Words"
+                    textarea.input id=(field) name="text" rows="3" maxlength="64000" required { "\n" (prompt.text) }
+                }
+                p.error role="alert" hidden {}
+                button.btn { "Change" }
+            }
+            form data-post=(path) data-method="DELETE" {
+                p.error role="alert" hidden {}
+                button.btn { "Take back" }
             }
         }
     }
@@ -71,7 +101,7 @@ fn facts(page: &SessionPage) -> Markup {
                 dd { (clock(session.life.since())) ", " (age(session.life.since(), page.now)) }
                 @if let Some(summary) = &session.summary { dt { "Says" } dd dir="auto" { (said(&summary.text)) } }
                 dt { "Cost" } dd { (budget(session)) }
-                dt { "Id" } dd { code { (session.id) } }
+                dt { "Id" } dd { code { (session.id) } ", " a href=(format!("/audit?show=all&session={}", session.id)) { "what happened" } }
             }
         }
     }

@@ -2,15 +2,19 @@
 
 mod about;
 mod changes;
+mod passed;
 mod post;
 mod recording;
 mod talk;
 mod terminal;
 
 use maud::{Markup, html};
-use vigie_core::{Timestamp, command::SessionView, mail::Mail, prompt::Prompt, session::Session};
+use vigie_core::{
+    Timestamp, command::SessionView, id::HumanId, mail::Mail, prompt::Prompt, session::Session,
+};
 
 pub use changes::Changes;
+pub use passed::{Passed, Way};
 pub use recording::Recorded;
 pub use talk::{Said, Talk, What};
 pub use terminal::Terminal;
@@ -31,6 +35,8 @@ pub struct SessionPage<'a> {
     /// What waits to be told to it, first what goes in first.
     pub queue: &'a [Prompt],
     pub rights: Rights,
+    /// Who looks.
+    pub me: &'a HumanId,
     /// Whether its name means this session, and not a younger one.
     pub named: Named,
     pub pane: Pane<'a>,
@@ -115,7 +121,8 @@ pub enum Pane<'a> {
     Terminal(Terminal<'a>),
     Conversation(Result<&'a Talk, &'a str>),
     Diff(Result<&'a Changes, &'a str>),
-    Files(Result<&'a Changes, &'a str>),
+    /// And what went in and out as a file, newest first.
+    Files(Result<&'a Changes, &'a str>, &'a [Passed]),
     /// Newest first.
     Mail(&'a [Mail]),
     Cost,
@@ -128,7 +135,7 @@ impl Pane<'_> {
             Self::Terminal(_) => View::Terminal,
             Self::Conversation(_) => View::Conversation,
             Self::Diff(_) => View::Diff,
-            Self::Files(_) => View::Files,
+            Self::Files(..) => View::Files,
             Self::Mail(_) => View::Mail,
             Self::Cost => View::Cost,
             Self::Recording(_) => View::Recording,
@@ -177,11 +184,11 @@ fn head(page: &SessionPage) -> Markup {
             h1 dir="auto" { span.mono.dim { (session.name) } " " (said(&session.title)) }
             (board::session_state(page.view))
             (post::deeds(page))
+            (post::words(page))
         }
         @if page.named == Named::Another {
             p.dim.small { "A younger session goes by this name: " a href=(format!("/sessions/{}", session.name)) { (session.name) } "." }
         }
-        (post::words(page))
     }
 }
 
@@ -206,7 +213,9 @@ fn pane(page: &SessionPage) -> Markup {
         Pane::Terminal(terminal) => terminal::pane(page, terminal),
         Pane::Conversation(talk) => told(*talk, |talk| talk::pane(session, talk)),
         Pane::Diff(changes) => told(*changes, changes::diff),
-        Pane::Files(changes) => changes::files(session, *changes),
+        Pane::Files(changes, passed) => {
+            html! { (passed::list(passed)) (changes::files(session, *changes)) }
+        }
         Pane::Mail(mail) => about::mail(mail),
         Pane::Cost => about::cost(session),
         Pane::Recording(recorded) => told(*recorded, |recorded| recording::pane(session, recorded)),

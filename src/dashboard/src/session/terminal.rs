@@ -51,6 +51,9 @@ fn live(session: &Session) -> Markup {
     let Session { id, run, name, .. } = session;
     html! {
         div.term-box id=(format!("term-{run}")) data-keep {
+            div.term-tools.phone-only {
+                label.small { input type="checkbox" id="whole" autocomplete="off"; " Whole width, small letters" }
+            }
             button.btn.quiet type="button" data-before=(format!("/sessions/{id}/terminal/before")) { "Earlier output" }
             pre.term.earlier hidden tabindex="0" role="region" aria-label=(format!("Earlier output of {name}")) {}
             pre.term tabindex="0" role="region" aria-label=(format!("Live screen of {name}")) data-term=(format!("/sessions/{id}/terminal")) {
@@ -89,7 +92,7 @@ fn keys(session: &Session) -> Markup {
                 label { input type="checkbox" id="unlock" autocomplete="off"; " Keys go to the live session" }
                 span.xs { "off when you leave" }
             }
-            p.small.dim.hint { "Keys answer whatever the terminal asks, without a card, and the audit does not show them. They also go in while the screen above has the focus; Tab moves on." }
+            p.small.dim.hint { "Keys answer whatever the terminal asks, without a card; the audit says who typed and how much, not what. They also go in while the screen above has the focus; Tab moves on." }
             div.keys role="group" aria-label="Quick keys" {
                 @for (key, label, words) in KEYS {
                     button.btn.risk[key == "ctrl-c"] type="button" data-press=(key) aria-label=(words) aria-describedby=[(key == "ctrl-c").then_some("cc")] disabled { (label) }

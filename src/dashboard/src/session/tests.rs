@@ -31,6 +31,8 @@ fn view(life: Life) -> SessionView {
         conversation: Some("c".into()),
         last_seq: 0,
         heard: None,
+        silent: None,
+        stuck: None,
         turn: None,
         last_words: None,
         spent: Spent { micro_usd: 1_860_000, input_tokens: 61_400, ..Spent::default() },
@@ -61,7 +63,9 @@ fn working() -> SessionView {
 
 fn drawn(view: &SessionView, deeds: Deeds, named: Named, pane: Pane) -> String {
     let rights = Rights { answer: May::Look, deeds };
-    let all = SessionPage { view, asked: &[], queue: &[], rights, named, pane, now: now() };
+    let me = HumanId::new("ines");
+    let all =
+        SessionPage { view, asked: &[], queue: &[], rights, me: &me, named, pane, now: now() };
     super::page(&all).main.0
 }
 
@@ -179,12 +183,27 @@ fn what_waits_for_it_stands_beside_it_as_text() {
     };
     let queue = [prompt("<b>first</b>", Some("ines")), prompt("then", None)];
     let view = working();
-    let rights = Rights { answer: May::Look, deeds: Deeds::Look };
-    let pane = Pane::Terminal(Terminal::Live);
-    let named = Named::This;
-    let all =
-        SessionPage { view: &view, asked: &[], queue: &queue, rights, named, pane, now: now() };
-    let shown = super::page(&all).main.0;
+    let page = |deeds, me: &str| {
+        let (rights, me) = (Rights { answer: May::Look, deeds }, HumanId::new(me));
+        let (named, pane) = (Named::This, Pane::Terminal(Terminal::Live));
+        let all = SessionPage {
+            view: &view,
+            asked: &[],
+            queue: &queue,
+            rights,
+            me: &me,
+            named,
+            pane,
+            now: now(),
+        };
+        super::page(&all).main.0
+    };
+    let changes = |shown: String| shown.matches("Change or take back").count();
+    assert_eq!(changes(page(Deeds::Look, "ines")), 0, "who only looks changes nothing");
+    assert_eq!(changes(page(Deeds::Write, "tomas")), 0, "these are somebody else's words");
+    assert_eq!(changes(page(Deeds::Write, "ines")), 1);
+    assert_eq!(changes(page(Deeds::Type, "tomas")), 1, "an owner may, but no session's words");
+    let shown = page(Deeds::Look, "tomas");
     assert!(shown.contains("Next for it") && shown.contains("&lt;b&gt;first"), "{shown}");
     assert!(shown.contains("from ines") && shown.contains("from other sessions"), "{shown}");
     let alone = live(&view, Deeds::Look);
@@ -199,7 +218,7 @@ fn no_page_of_it_carries_a_style_or_a_script_of_its_own() {
         Pane::Terminal(Terminal::Live),
         Pane::Conversation(Err("it is gone")),
         Pane::Diff(Ok(&changes)),
-        Pane::Files(Ok(&changes)),
+        Pane::Files(Ok(&changes), &[]),
         Pane::Mail(&[]),
         Pane::Cost,
         Pane::Recording(Ok(&recorded)),

@@ -433,6 +433,7 @@ impl World {
             Row::Mute(m) => format!("mute {} {:?}", m.human, m.what),
             Row::Account(a) => format!("account {:?}", a.scope),
             Row::Ledger(l) => format!("ledger {} {}", l.used.key.message, l.used.key.request),
+            Row::Grant(g) => format!("grant {:020}", g.number),
             Row::Journal(entry) => {
                 self.journal.push(entry.kind.clone());
                 self.journal_of.push((entry.kind.clone(), entry.session));
@@ -546,6 +547,7 @@ impl World {
                 | Row::Digest(_)
                 | Row::Mute(_)
                 | Row::Account(_)
+                | Row::Grant(_)
                 | Row::Journal(_) => {}
                 Row::Run(_) | Row::Frozen(_) | Row::RunLog(_) | Row::Ledger(_) => continue,
             }
