@@ -34,12 +34,8 @@ fn asleep(desk: &Desk) -> Failure {
         }
         // No account, or one that does not read; it says itself what to do.
         Err(error) => {
-<<<<<<< HEAD
-            (failure.words, failure.hint) = (error.to_string(), None);
-=======
             failure.words = error.to_string();
             failure.hint = None;
->>>>>>> desk
             failure
         }
     }
