@@ -532,7 +532,9 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow, TelemetryRow},
+        super::rows::{
+            AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow, TelemetryRow,
+        },
         *,
     };
 
