@@ -65,6 +65,8 @@ async fn the_description_has_every_request_there_is_and_no_other() {
     assert_eq!(about["servers"][0]["url"], "/api/v1");
     let paths = about["paths"].as_object().unwrap();
     assert!(paths.len() > 40, "{}", paths.len());
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let guide = fs::read_to_string(root.join("docs/api.md")).unwrap();
     let mut ids = BTreeSet::new();
     for (path, operations) in paths {
         for method in METHODS {
@@ -72,6 +74,8 @@ async fn the_description_has_every_request_there_is_and_no_other() {
             if let Some(operation) = described {
                 assert!(ids.insert(operation["operationId"].to_string()), "{operation}");
                 assert!(operation["summary"].as_str().is_some(), "{method} {path} says nothing");
+                let named = format!("{} {path}", method.to_uppercase());
+                assert!(guide.contains(&named), "docs/api.md does not name {named}");
             }
             // The end comes last; the text of a workflow called `check` goes to the address that checks.
             if (method, path.as_str()) == ("post", "/down")

@@ -1,10 +1,14 @@
 //! What a person reads when the configuration is wrong, and what holds without one.
 
+use chrono::TimeDelta;
 use std::path::PathBuf;
 use vigie::config::{
     Bounds, Config, Lord, OnOff, Role, SecretFrom, Surroundings, WorkflowRules, WorktreeMode,
 };
-use vigie_core::id::{AgentName, ProjectName};
+use vigie_core::{
+    id::{AgentName, ProjectName},
+    ringing::{DigestTime, Kind, Loudness},
+};
 
 fn around() -> Surroundings {
     Surroundings {
@@ -727,6 +731,68 @@ fn only_projects_that_are_there_are_armed_and_bounds_of_steps_are_numbers() {
       |             ^
       A whole number from 1 to 10000.
     "#);
+}
+
+#[test]
+fn what_rings_is_read() {
+    let config = read(
+        r#"
+        [[human]]
+        id = "ines"
+        role = "owner"
+        timezone = "Europe/Paris"
+        quiet = ["22:00-07:00"]
+        digest = "08:00"
+
+        [ringing]
+        done = "digest"
+        failure = "ring"
+        urgent = ["approval", "project/quay", "PD-*"]
+        remind = "off"
+        order = ["ines"]
+        desk_delay = "off"
+        stuck_after = "20m"
+        "#,
+    );
+    let hours = config.humans[0].hours.clone().unwrap();
+    assert_eq!(hours.digest, DigestTime::At("08:00:00".parse().unwrap()));
+    let night = hours.quiet_until("2026-11-30T21:00:00Z".parse().unwrap());
+    assert_eq!(night, Some("2026-12-01T06:00:00Z".parse().unwrap()));
+    let ringing = config.ringing;
+    assert_eq!(ringing.loudness(Kind::Done), Loudness::Digest);
+    assert_eq!(ringing.loudness(Kind::Failure), Loudness::Ring);
+    assert_eq!(ringing.urgent.len(), 3);
+    assert_eq!((ringing.remind, ringing.reminders), (None, 3));
+    assert_eq!(ringing.desk_delay, TimeDelta::zero());
+    assert_eq!(ringing.stuck_after, Some(TimeDelta::minutes(20)));
+}
+
+#[test]
+fn what_rings_wrongly_is_said() {
+    for (text, words) in [
+        ("[ringing]\ndone = \"loud\"", "`loud` is not possible here"),
+        ("[ringing]\nwords = \"ring\"", "`words` never rings"),
+        ("[ringing]\nurgent = [\"*\"]", "`*` is nothing that can be urgent"),
+        ("[ringing]\nremind = \"5\"", "`5` is no time"),
+        ("[ringing]\nreminders = 99", "99 is no number of reminders"),
+        ("[ringing]\norder = [\"nobody\"]", "nobody is called `nobody`"),
+        ("[ringing]\nstuck_after = \"5s\"", "at least 60 s"),
+        (
+            "[[human]]\nid = \"a\"\nrole = \"owner\"\nquiet = [\"22:00-07:00\"]",
+            "times of a person need their `timezone`",
+        ),
+        (
+            "[[human]]\nid = \"a\"\nrole = \"owner\"\ntimezone = \"Europe/Pairs\"",
+            "did you mean `Europe/Paris`?",
+        ),
+        (
+            "[[human]]\nid = \"a\"\nrole = \"owner\"\ntimezone = \"UTC\"\nquiet = [\"22-7\"]",
+            "`22-7` is no time of the day",
+        ),
+    ] {
+        let said = explain(text);
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 #[test]

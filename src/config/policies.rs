@@ -45,7 +45,7 @@ impl Check<'_> {
                 paths: self.path_patterns(row.path),
                 projects: self.project_names(row.project, config),
                 sessions: self.tools(row.session),
-                hours: self.hours_of(row.hours, row.days, row.zone),
+                hours: self.hours_of(row.hours.as_ref(), row.days.as_deref(), row.zone),
                 catastrophic: if row.catastrophic.as_ref().is_some_and(|it| *it.get_ref()) {
                     Catastrophic::Allowed
                 } else {
@@ -179,8 +179,13 @@ impl Check<'_> {
         found
     }
 
-    fn hours_of(&mut self, span: Text, days: Texts, zone: Text) -> Option<Hours> {
-        if let (None, None, Some(zone)) = (&span, &days, &zone) {
+    fn hours_of(
+        &mut self,
+        span: Option<&Spanned<String>>,
+        days: Option<&[Spanned<String>]>,
+        zone: Text,
+    ) -> Option<Hours> {
+        if let (None, None, Some(zone)) = (span, days, &zone) {
             let hint = "Add `hours` or `days`, or leave it out.".to_owned();
             self.add(zone.span(), "`zone` says nothing by itself".into(), Some(hint));
         }
@@ -188,7 +193,7 @@ impl Check<'_> {
             let hint = "Write a name of the IANA database, such as Europe/Paris.";
             self.read(&zone, Hours::zone, "no time zone", hint)
         });
-        let (from, to) = match &span {
+        let (from, to) = match span {
             Some(span) => {
                 let hint = "Write 09:00-18:00; 22:00-06:00 goes over midnight.";
                 self.read(span, Hours::span, "no span of time", hint)?
@@ -196,7 +201,7 @@ impl Check<'_> {
             None => Hours::span("00:00-24:00")?,
         };
         let hint = "Write mon, tue, wed, thu, fri, sat or sun, or mon-fri.";
-        let parts: Option<Vec<Days>> = days.as_ref().map(|days| {
+        let parts: Option<Vec<Days>> = days.map(|days| {
             days.iter().filter_map(|day| self.read(day, Days::parse, "no day", hint)).collect()
         });
         (span.is_some() || days.is_some()).then(|| Hours {

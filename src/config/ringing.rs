@@ -121,7 +121,9 @@ impl Check<'_> {
                 let words = format!("`{}` never rings: what agents say is silent", kind.word());
                 self.add(word.span(), words, Some("Write note, digest or log.".into()));
             }
-            levels.insert(kind, set);
+            if set != kind.usual() {
+                levels.insert(kind, set);
+            }
         }
         levels
     }

@@ -9,10 +9,11 @@ use crate::{
     Timestamp,
     bridge::Risk,
     id::{HumanId, ProjectName, SessionId, SessionName},
-    policy::{Asking, SHELL_TOOLS, is_assignment, other_field, plain},
+    policy::{Asking, Plain, SHELL_TOOLS, is_assignment, other_field, plain},
     risk::{base, resolved},
 };
 
+/// A yes that lasts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// As people name it, and never used again.
@@ -44,6 +45,7 @@ pub enum Scope {
     },
 }
 
+/// How it ended before its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "over", rename_all = "snake_case")]
 pub enum Over {
@@ -75,12 +77,13 @@ pub enum Kind {
     Tool { tool: String },
 }
 
+/// A command as a grant knows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     pub words: Vec<String>,
-    /// Files that it writes.
+    /// Files that its redirections name.
     #[serde(default)]
-    pub writes: Vec<String>,
+    pub files: Vec<String>,
     pub ends: Ends,
 }
 
@@ -135,9 +138,7 @@ impl Kind {
                 let text = text.filter(|_| SHELL_TOOLS.contains(tool) && folder == cwd);
                 let text = text.filter(|_| other_field(input).is_none());
                 text.and_then(|text| plain(text).ok()).is_some_and(|all| {
-                    all.iter().all(|one| {
-                        commands.iter().any(|known| known.covers(&one.words, &one.writes))
-                    })
+                    all.iter().all(|one| commands.iter().any(|known| known.covers(one)))
                 })
             }
             // What lies elsewhere, and what is kept for itself below, is of more risk than plain.
@@ -182,10 +183,11 @@ impl Grant {
 }
 
 impl Command {
-    fn covers(&self, words: &[String], writes: &[String]) -> bool {
+    fn covers(&self, command: &Plain) -> bool {
+        let Plain { words, writes, reads } = command;
         let begins = words.starts_with(&self.words);
         let ends = self.ends == Ends::Anyhow || words.len() == self.words.len();
-        begins && ends && writes.iter().all(|file| self.writes.contains(file))
+        begins && ends && writes.iter().chain(reads).all(|file| self.files.contains(file))
     }
 }
 
@@ -195,13 +197,14 @@ fn commands(input: &Value, cwd: &str, risk: Risk) -> Option<Kind> {
     }
     let all = plain(input.get("command")?.as_str()?).ok()?;
     let commands = all.into_iter().map(|command| {
-        let verb = risk == Risk::Plain && command.writes.is_empty() && has_verb(&command.words);
+        let files = [command.writes, command.reads].concat();
+        let verb = risk == Risk::Plain && files.is_empty() && has_verb(&command.words);
         let (words, ends) = if verb {
             (command.words.into_iter().take(2).collect(), Ends::Anyhow)
         } else {
             (command.words, Ends::There)
         };
-        Command { words, writes: command.writes, ends }
+        Command { words, files, ends }
     });
     Some(Kind::Commands { commands: commands.collect(), folder: cwd.into() })
 }
@@ -261,8 +264,8 @@ impl fmt::Display for Kind {
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.words.join(" "))?;
-        for file in &self.writes {
-            write!(f, " > {file}")?;
+        for file in &self.files {
+            write!(f, " (and {file})")?;
         }
         match self.ends {
             Ends::There => Ok(()),
@@ -294,7 +297,7 @@ mod tests {
     fn a_kind_of_commands_is_those_commands_and_their_like() {
         let given = |text: &str| kind("Bash", &json!({ "command": text, "description": "x" }));
         let test = given("cargo test --lib | sort > out.txt").unwrap();
-        assert_eq!(test.to_string(), "cargo test …; sort > out.txt in /home/ines/quay");
+        assert_eq!(test.to_string(), "cargo test …; sort (and out.txt) in /home/ines/quay");
         let runs = |text: &str| covers(&test, "Bash", &json!({ "command": text }));
         for text in ["cargo test", "cargo test -p core", "cargo test | sort > out.txt", "sort"] {
             assert!(runs(text), "{text}");
@@ -304,6 +307,7 @@ mod tests {
             "cargo test; make",
             "sort -r",
             "sort > other.txt",
+            "sort < other.txt",
             "cargo test > out.txt",
             "A=1 cargo test",
             "cargo test $(make)",

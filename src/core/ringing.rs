@@ -177,7 +177,7 @@ impl Urgent {
 /// `[ringing]`, and what each person set for themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ringing {
-    /// What somebody set; anything else is as loud as usual.
+    /// What is not as loud as usual.
     pub levels: BTreeMap<Kind, Loudness>,
     pub urgent: Vec<Urgent>,
     /// What nobody answers is said again after so long; `None`: never.

@@ -94,6 +94,8 @@ fn kind(event: &Event) -> &'static str {
         Event::Catalog(_) => "catalog",
         Event::Hook(_) => "hook",
         Event::Step(_) => "step",
+        Event::Used { .. } => "used",
+        Event::StepUsed { .. } => "step_used",
     }
 }
 

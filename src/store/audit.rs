@@ -23,6 +23,7 @@ pub struct Chain {
     pub standing: Standing,
 }
 
+/// Whether all lines fit, or the first that does not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "chain", rename_all = "snake_case")]
 pub enum Standing {
@@ -74,7 +75,7 @@ impl Audit {
         most: usize,
         prefixes: &[&str],
     ) -> Result<Vec<JournalRow>, StoreError> {
-        read::history(&self.0, before, most, prefixes)
+        read::history(&self.0, before, most, prefixes, None)
     }
 }
 

@@ -138,6 +138,33 @@ async fn where_somebody_was_heard_last_takes_the_place_of_what_stood_there() {
 }
 
 #[tokio::test]
+async fn the_newest_that_happened_are_kept_and_what_is_heard_again_leaves_no_row() {
+    use vigie_core::ringing::{DigestRow, Happened, Kind, MuteRow, Muted};
+    let home = TempDir::new().unwrap();
+    let store = Store::open(home.path()).unwrap();
+    let happened = |number| {
+        let (who, words) = ("PD-285".to_owned(), "It is done.".to_owned());
+        Row::Happened(Happened { number, at: now(), kind: Kind::Done, who, words })
+    };
+    let mute = |what, until| Row::Mute(MuteRow { human: HumanId::new("owner"), what, until });
+    let session = Muted::Session { session: SessionId::from_parts(now(), 7) };
+    let digest = |spent_micro_usd| {
+        let (human, day) = (HumanId::new("owner"), now().date_naive());
+        Row::Digest(DigestRow { human, day, at: now(), spent_micro_usd })
+    };
+    let last = vigie_core::state::HAPPENED as u64 + 5;
+    let mut rows: Vec<_> = (1..=last).map(happened).collect();
+    rows.extend([mute(Muted::All, Some(now())), mute(session, Some(now())), mute(session, None)]);
+    rows.extend([digest(1), digest(2)]);
+    store.write(rows).await.await.unwrap().unwrap();
+    drop(store);
+    let found = Store::open(home.path()).unwrap().load().await.unwrap().rows;
+    let mut expected: Vec<_> = (6..=last).map(happened).collect();
+    expected.extend([digest(2), mute(Muted::All, Some(now()))]);
+    assert_eq!(found, expected);
+}
+
+#[tokio::test]
 async fn a_row_that_does_not_read_is_said_and_the_rest_goes_on() {
     let home = TempDir::new().unwrap();
     let store = Store::open(home.path()).unwrap();

@@ -642,10 +642,12 @@ pub struct GrantShape {
     /// The session or the project it is for.
     pub holds_for: String,
     /// `None`: until that session ends.
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub until: Option<Timestamp>,
     /// Who gave it, by id, and where.
     pub by: String,
     pub via: String,
+    #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
 }
 

@@ -46,7 +46,9 @@ impl Work<'_> {
             event.kind == Kind::Done && event.who == name.as_str() && event.at >= since
         };
         let mut earlier: Vec<_> = self.state.happened.iter().filter(said).collect();
-        earlier.pop(); // the one that follows in full
+        if earlier.last().is_some_and(|event| event.at == self.now) {
+            earlier.pop(); // it follows in full
+        }
         let count = earlier.len();
         let mut words = format!(
             "{name} said {count} more while this could not be sent; /transcript {name} has all of it:"

@@ -147,6 +147,9 @@ fn allows_files(policy: &Policy, plain: &[Plain], cwd: &str) -> Result<(), Strin
         if policy.paths.is_empty() {
             continue;
         }
+        for file in &command.reads {
+            is_one_of(policy, file, cwd)?;
+        }
         let program = command.words.iter().position(|word| !risk::is_assignment(word));
         let Some((name, rest)) = program.and_then(|at| command.words[at..].split_first()) else {
             continue;

@@ -50,15 +50,6 @@ impl CommandPattern {
         Ok(Self { text: text.trim().into(), words })
     }
 
-    /// Just these words and no others, whatever is in them.
-    pub fn exactly(words: &[String]) -> Option<Self> {
-        let plain = |word: &String| !word.contains('*');
-        (!words.is_empty() && words.iter().all(plain)).then(|| Self {
-            text: words.join(" "),
-            words: words.iter().map(|word| Glob::new(word.clone())).collect(),
-        })
-    }
-
     /// Whether it leaves open which program is run.
     pub fn is_of_any_program(&self) -> bool {
         let program = self.words.iter().find(|word| !is_assignment(word.as_str()));
@@ -134,23 +125,6 @@ impl PathPattern {
             return None;
         }
         Some(Self { text: text.into(), from, parts: parts.into_iter().map(Glob::new).collect() })
-    }
-
-    /// A file, seen from `cwd`, and nothing else.
-    pub fn exactly(path: &str, cwd: &str) -> Option<Self> {
-        let parts = risk::resolved(path, cwd)?;
-        let parts: Vec<Glob> = parts.into_iter().map(Glob::new).collect();
-        if parts.iter().any(|part| part.as_str().contains('*')) {
-            return None;
-        }
-        Some(Self { text: path.into(), from: From::Root, parts })
-    }
-
-    /// Everything below a folder.
-    pub fn below(folder: &str) -> Option<Self> {
-        let whole = Self::exactly(folder, folder)?;
-        let parts = whole.parts.into_iter().chain([Glob::new("**")]).collect();
-        Some(Self { text: format!("{folder}/**"), from: From::Root, parts })
     }
 
     /// Whether `path`, seen from `cwd`, is one of them by its name; links are not followed.

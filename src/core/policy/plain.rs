@@ -25,6 +25,8 @@ pub(crate) struct Plain {
     pub(crate) words: Vec<String>,
     /// Files that redirections write.
     pub(crate) writes: Vec<String>,
+    /// Files that redirections read.
+    pub(crate) reads: Vec<String>,
 }
 
 /// Builtins that change what later commands mean, or run what they are given.
@@ -186,7 +188,9 @@ fn said(simple: &SimpleCommand) -> Result<Plain, &'static str> {
             tree::Part::Redirect(redirect) => match redirect {
                 IoRedirect::File(_, kind, IoFileRedirectTarget::Filename(word)) => {
                     let file = known(word)?;
-                    plain.writes.extend(tree::writes(kind).then_some(file));
+                    let files =
+                        if tree::writes(kind) { &mut plain.writes } else { &mut plain.reads };
+                    files.push(file);
                 }
                 IoRedirect::File(_, kind, IoFileRedirectTarget::Duplicate(word)) => {
                     let file = known(word)?;
@@ -269,7 +273,7 @@ fn refine(
     depth: usize,
     all: &mut Vec<Plain>,
 ) -> Result<(), &'static str> {
-    let Plain { words, writes } = command;
+    let Plain { words, writes, reads } = command;
     let writes: Vec<String> = writes.into_iter().filter(|file| !is_harmless(file)).collect();
     let at = words.iter().take_while(|word| is_assignment(word)).count();
     let Some(program) = words.get(at) else { return Err("sets a variable, or only redirects") };
@@ -278,7 +282,8 @@ fn refine(
     let flagged = rest.first().is_none_or(|word| word.starts_with('-'));
     let without = |count: usize| {
         let words = words[..at].iter().chain(rest.get(count..).unwrap_or_default());
-        Plain { words: words.cloned().collect(), writes: writes.clone() }
+        let (writes, reads) = (writes.clone(), reads.clone());
+        Plain { words: words.cloned().collect(), writes, reads }
     };
     if OF_THE_SHELL.contains(&name) || (name == "printf" && flagged) {
         return Err("changes the shell that runs the rest");
@@ -302,7 +307,8 @@ fn refine(
         name if LOOKED_THROUGH.contains(&name) => Err("runs a program that another one is given"),
         name if SHELLS.contains(&name) => match rest {
             [flags, script] if matches!(flags.as_str(), "-c" | "-lc") => {
-                all.extend((!writes.is_empty()).then(|| Plain { words: Vec::new(), writes }));
+                let outer = Plain { words: Vec::new(), writes, reads };
+                all.extend((outer != Plain::default()).then_some(outer));
                 if at > 0 {
                     return Err("sets a variable, or only redirects");
                 }
@@ -310,13 +316,13 @@ fn refine(
                 Ok(())
             }
             [file] if !file.starts_with('-') => {
-                all.push(Plain { words, writes });
+                all.push(Plain { words, writes, reads });
                 Ok(())
             }
             _ => Err("gives a shell something to run"),
         },
         _ => {
-            all.push(Plain { words, writes });
+            all.push(Plain { words, writes, reads });
             Ok(())
         }
     }

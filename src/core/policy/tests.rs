@@ -111,6 +111,8 @@ fn files_are_told_by_where_they_are() {
     assert_eq!(asked(&deny, "mcp__fs__write", &json!({ "at": [{ "p": "a/.ENV" }] })), "deny");
     for command in [
         "cat .env",
+        "cat < .env",
+        "sh -c 'cat <.env'",
         "echo x > .git/config",
         "cp a .GIT/hooks/x",
         "dd --of=.env",

@@ -127,11 +127,11 @@ impl Everything {
         for item in items(simple) {
             match item {
                 Part::Word(word) => said.words.push(self.word(word)),
-                Part::Redirect(redirect) => said.writes.extend(self.redirect(redirect)),
+                Part::Redirect(redirect) => self.redirect(redirect, &mut said),
                 Part::Substitution(list) => self.list(list),
             }
         }
-        if !said.words.is_empty() || !said.writes.is_empty() {
+        if !said.words.is_empty() || !said.writes.is_empty() || !said.reads.is_empty() {
             self.commands.push(said);
         }
     }
@@ -139,39 +139,36 @@ impl Everything {
     fn redirects(&mut self, redirects: &[IoRedirect]) {
         let mut said = Said::default();
         for redirect in redirects {
-            said.writes.extend(self.redirect(redirect));
+            self.redirect(redirect, &mut said);
         }
-        if !said.writes.is_empty() {
+        if !said.writes.is_empty() || !said.reads.is_empty() {
             self.commands.push(said);
         }
     }
 
-    /// The file that it writes.
-    fn redirect(&mut self, redirect: &IoRedirect) -> Option<String> {
+    fn redirect(&mut self, redirect: &IoRedirect, said: &mut Said) {
         match redirect {
             IoRedirect::File(_, kind, IoFileRedirectTarget::Filename(word)) => {
-                let text = self.word(word).text;
-                writes(kind).then_some(text)
+                let file = self.word(word).text;
+                if writes(kind) { said.writes.push(file) } else { said.reads.push(file) }
             }
-            IoRedirect::File(_, kind, IoFileRedirectTarget::Duplicate(word)) => {
-                let text = self.word(word).text;
-                (writes(kind) && !is_descriptor(&text)).then_some(text)
+            IoRedirect::File(_, _, IoFileRedirectTarget::Duplicate(word)) => {
+                let file = self.word(word).text;
+                said.writes.extend((!is_descriptor(&file)).then_some(file));
             }
             IoRedirect::File(_, _, IoFileRedirectTarget::ProcessSubstitution(_, shell)) => {
                 self.list(&shell.list);
-                None
             }
-            IoRedirect::File(_, _, IoFileRedirectTarget::Fd(_)) => None,
-            IoRedirect::HereDocument(_, document) => {
-                self.scripts.push(document.doc.value.clone());
-                None
-            }
+            IoRedirect::File(_, _, IoFileRedirectTarget::Fd(_)) => {}
+            IoRedirect::HereDocument(_, document) => self.scripts.push(document.doc.value.clone()),
             IoRedirect::HereString(_, word) => {
                 let text = self.word(word).text;
                 self.scripts.push(text);
-                None
             }
-            IoRedirect::OutputAndError(word, _) => Some(self.word(word).text),
+            IoRedirect::OutputAndError(word, _) => {
+                let file = self.word(word).text;
+                said.writes.push(file);
+            }
         }
     }
 

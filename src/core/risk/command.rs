@@ -114,7 +114,8 @@ const MOST_WORDS: usize = 20_000;
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) commands: Vec<Vec<String>>,
-    writes: Vec<String>,
+    /// Files that redirections name.
+    files: Vec<String>,
     words: usize,
     /// There was more than is kept.
     pub(crate) too_long: bool,
@@ -149,7 +150,7 @@ impl Seen {
     /// Whatever could be the name of a file in it.
     pub(crate) fn files(&self) -> Vec<&str> {
         let words = self.commands.iter().flat_map(|words| words.get(1..).unwrap_or_default());
-        self.writes.iter().chain(words).map(String::as_str).collect()
+        self.files.iter().chain(words).map(String::as_str).collect()
     }
 }
 
@@ -211,7 +212,7 @@ impl Judge<'_> {
             self.found.extend(place::write_to(target, self.cwd));
         }
         if let Some(seen) = &mut self.seen {
-            seen.writes.extend(command.writes.iter().cloned());
+            seen.files.extend(command.writes.iter().chain(&command.reads).cloned());
             seen.add(&command.words);
         }
         let words = &command.words

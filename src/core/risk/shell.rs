@@ -7,6 +7,8 @@ pub(crate) struct Command {
     pub(crate) words: Vec<Word>,
     /// Files that redirections write.
     pub(crate) writes: Vec<String>,
+    /// Files that redirections read.
+    pub(crate) reads: Vec<String>,
     /// It reads what the command before prints.
     pub(crate) piped: bool,
 }
@@ -253,7 +255,7 @@ impl Reader {
         let Some(word) = self.word.take() else { return };
         match std::mem::take(&mut self.redirection) {
             Redirection::None => self.command.words.push(word),
-            Redirection::Reads => {}
+            Redirection::Reads => self.command.reads.push(word.text),
             Redirection::Text => self.script.nested.push(word.text),
             Redirection::Writes => self.command.writes.push(word.text),
         }

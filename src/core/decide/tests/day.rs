@@ -144,7 +144,7 @@ impl Day {
             }
             (true, 290..294) => {
                 self.tally.failures += 1;
-                let (kind, text) = (FailureKind::Service, "overloaded".to_owned());
+                let (kind, text) = (FailureKind::Other, "it broke".to_owned());
                 self.w.report(name, AgentEvent::TurnFailed { turn: None, kind, text });
                 self.w.doing(name, crate::agent::Doing::Idle);
             }

@@ -73,7 +73,7 @@ fn approves(w: &mut World, gate: GateId) {
 }
 
 fn fails(w: &mut World, name: &str, text: &str) {
-    let (kind, text) = (FailureKind::Service, text.to_owned());
+    let (kind, text) = (FailureKind::Other, text.to_owned());
     w.report(name, AgentEvent::TurnFailed { turn: None, kind, text });
     w.wait(TimeDelta::seconds(10));
 }
@@ -172,11 +172,11 @@ fn a_failure_of_the_night_comes_silently_and_rings_with_the_digest() {
     let mut w = evening();
     until(&mut w, "2026-11-30T23:00:00Z");
     fails(&mut w, "PD-285", "503");
-    assert_eq!(w.level_of("could not reach its service"), Level::Note);
+    assert_eq!(w.level_of("PD-285 failed. The session goes on"), Level::Note);
     until(&mut w, "2026-12-01T06:01:00Z");
     let digest = digests(&w).pop().unwrap();
     assert_eq!(digest.post.level, Level::Ring);
-    assert!(digest.text().contains("Failed (1):\nPD-285: could not reach its service: 503"));
+    assert!(digest.text().contains("Failed (1):\nPD-285: failed: 503"));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn every_kind_is_as_loud_as_it_is_set_to_be() {
     let gate = asks(&mut w, "PD-285", "r1");
     assert_eq!(level(&w, gate, "1001"), Level::Note, "a card is there, however quiet");
     fails(&mut w, "PD-285", "503");
-    assert!(!w.said("could not reach its service"));
+    assert!(!w.said("PD-285 failed. The session goes on"));
     w.finishes("PD-300", "The pier is built.");
     w.wait(TimeDelta::seconds(10));
     assert_eq!(w.level_of("The pier is built."), Level::Ring);
@@ -266,7 +266,7 @@ fn a_muted_session_is_silent_until_that_is_over_and_rings_then() {
     let other = asks(&mut w, "PD-300", "r2");
     assert_eq!((level(&w, gate, "1001"), level(&w, other, "1001")), (Level::Note, Level::Ring));
     fails(&mut w, "PD-285", "503");
-    assert_eq!(w.level_of("could not reach its service"), Level::Note);
+    assert_eq!(w.level_of("PD-285 failed. The session goes on"), Level::Note);
     w.writes_as("1001", &telegram("1001", None), "/mute", None);
     w.wait(TimeDelta::seconds(5));
     assert!(w.said("Muted for you:\nPD-285 until Mon 18:"), "{:?}", w.shows("1001"));

@@ -31,6 +31,8 @@ fn view(life: Life) -> SessionView {
         conversation: Some("c".into()),
         last_seq: 0,
         heard: None,
+        silent: None,
+        stuck: None,
         turn: None,
         last_words: None,
         spent: Spent { micro_usd: 1_860_000, input_tokens: 61_400, ..Spent::default() },
