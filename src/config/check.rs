@@ -18,7 +18,7 @@ use super::{
     problem::nearest,
     rows::{
         AgentRow, GatesRow, LordRow, PhoneRow, PolicyRow, ProjectRow, RecordingRow, RingingRow,
-        RoutingRow, TelegramRow, TelemetryRow, Text, WebRow, WorkflowsRow,
+        RoutingRow, TelegramRow, Text, WebRow, WorkflowsRow,
     },
     values,
 };
@@ -532,7 +532,9 @@ pub(super) fn on_off(on: bool) -> OnOff {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::rows::{AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow},
+        super::rows::{
+            AccessRow, BoundsRow, BudgetRow, HumanRow, MatrixRow, SecretRow, TelemetryRow,
+        },
         *,
     };
 

@@ -14,7 +14,7 @@ use vigie_core::ledger::{LongPrompt, Price, Prices};
 use super::{ConfigError, Problem};
 
 /// `prices.toml` as it was when this binary was built.
-pub const SHIPPED: &str = include_str!("prices.toml");
+pub(super) const SHIPPED: &str = include_str!("prices.toml");
 
 /// The day of which they are.
 pub const AS_OF: &str = "2026-11-30";

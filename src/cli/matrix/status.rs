@@ -20,20 +20,24 @@ pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
 
 /// Without a daemon only the login itself is known.
 fn asleep(desk: &Desk) -> Failure {
-    let failure = Failure::from(ClientError::NotRunning);
+    let mut failure = Failure::from(ClientError::NotRunning);
     match folder(&desk.around.data).session() {
         Ok(session) => {
-            let words = format!(
+            failure.words = format!(
                 "Vigie does not run; its account here is {}, device {}, at {}",
                 plain::line(session.user.as_str()),
                 plain::line(session.device.as_str()),
                 plain::line(&session.homeserver)
             );
             let hint = "Start it: vigie up. What the homeserver says of the account: vigie doctor. If that says that the login is gone: vigie init matrix --again";
-            Failure { words, ..failure }.hint(hint)
+            failure.hint(hint)
         }
         // No account, or one that does not read; it says itself what to do.
-        Err(error) => Failure { words: error.to_string(), hint: None, ..failure },
+        Err(error) => {
+            failure.words = error.to_string();
+            failure.hint = None;
+            failure
+        }
     }
 }
 
