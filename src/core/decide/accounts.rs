@@ -11,6 +11,7 @@ use crate::{
     id::{HumanId, SessionId},
     ledger::Owner,
     nearest::nearest,
+    prompt::PromptState,
     session::Session,
     state::{Role, Row},
 };
@@ -96,13 +97,24 @@ impl Work<'_> {
         session.spent.largest_turn.max(self.state.rules.budgets.turn)
     }
 
-    /// What turns that run in there may still cost.
+    /// What turns that run in there, or are on their way in, may still cost.
     fn set_aside(&self, scope: &Scope) -> u64 {
-        let runs = |session: &&Session| session.is_in_a_turn();
+        let handed = |id| {
+            let mut line = self.state.line_of(id);
+            line.any(|prompt| matches!(prompt.state, PromptState::Handed { .. }))
+        };
         let there = |session: &&Session| self.scopes_of_session(session).contains(scope);
-        let left =
-            |session: &Session| self.turn_costs(session).saturating_sub(session.spent.of_turn());
-        self.state.live().filter(runs).filter(there).map(left).fold(0, u64::saturating_add)
+        let left = |session: &Session| {
+            let costs = self.turn_costs(session);
+            if session.is_in_a_turn() {
+                costs.saturating_sub(session.spent.of_turn())
+            } else if handed(session.id) {
+                costs
+            } else {
+                0
+            }
+        };
+        self.state.live().filter(there).map(left).fold(0, u64::saturating_add)
     }
 
     /// Whether what is left holds another turn; otherwise the first account that says no.

@@ -140,6 +140,7 @@ impl Work<'_> {
             ("Failed", &[Kind::Failure][..]),
             ("Stuck", &[Kind::Stuck]),
             ("Limits", &[Kind::Limit]),
+            ("Trouble", &[Kind::Trouble]),
             ("Done", &[Kind::Done]),
             ("Said", &[Kind::Words]),
         ] {

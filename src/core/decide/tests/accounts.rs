@@ -103,6 +103,18 @@ fn two_turns_never_begin_on_the_same_money() {
 }
 
 #[test]
+fn what_is_handed_over_and_not_taken_yet_has_its_money_set_aside() {
+    let mut w = world(Budgets { day: Some(150), ..Budgets::default() }, &["PD-1", "PD-2"]);
+    w.writes("[PD-1] go");
+    w.writes("[PD-2] go");
+    assert_eq!((w.handed("PD-1").len(), w.handed("PD-2").len()), (1, 0));
+    assert!(!w.said("as much again?"), "it goes in once the other turned out cheap");
+    w.takes("PD-1");
+    w.finishes("PD-1", "Done.");
+    assert_eq!(w.handed("PD-2").len(), 1);
+}
+
+#[test]
 fn a_story_is_all_its_sessions_and_a_tree_all_that_was_started() {
     let story = Budgets { story: Some(1000), ..Budgets::default() };
     let mut w = world(story, &["PD-1-a", "PD-1-b", "PD-2"]);
