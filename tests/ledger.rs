@@ -54,6 +54,20 @@ impl Desk {
         self.home.desk().get(&format!("/usage?by={by}")).await.unwrap()
     }
 
+    /// Waits until so many answers for that session are counted.
+    async fn counts(&self, name: &str, least: u64) {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            let usage = self.usage("session").await;
+            let line = usage.rows.iter().find(|line| line.label == name);
+            if line.is_some_and(|line| line.messages >= least) {
+                return;
+            }
+            assert!(Instant::now() < end, "{name} has fewer answers: {usage:#?}");
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    }
+
     /// Waits until the ledger has as many answers as the service gave, and compares all numbers.
     async fn agrees(&self) -> UsageShape {
         let end = Instant::now() + DEADLINE;
@@ -139,7 +153,7 @@ async fn the_ledger_is_the_services_own_count_over_subagents_crashes_resumes_and
         format!("[PD-285] => call mcp__vigie__start_session {prompt} then say it is started");
     desk.phone.send("with-a-child", &start).await;
     desk.phone.hears("it is started").await;
-    desk.phone.hears("the child is done").await;
+    desk.counts("PD-300", 2).await;
     desk.home.session_is("PD-300", "idle").await;
     desk.home.session_is("PD-285", "idle").await;
     let usage = desk.agrees().await;

@@ -108,6 +108,8 @@ impl Records {
             }
         }
         all.retain(|used| used.at >= self.since);
+        // Of all files together; lines of one answer stay in their order.
+        all.sort_by_key(|used| used.at);
         all.into_iter().filter_map(|used| self.is_news(used)).collect()
     }
 

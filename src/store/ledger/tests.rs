@@ -172,5 +172,5 @@ async fn pieces_of_work_are_compared_by_kind() {
         ]
     );
     assert_eq!(all[0].millis.median, 150_000, "from the first question to the last answer");
-    assert_eq!(all[1].tokens, spread(130, 130, 260, 520));
+    assert_eq!(all[1].tokens, spread(130, 130, 130, 520));
 }
