@@ -171,12 +171,12 @@ impl Work<'_> {
             return "No grant holds: every request is asked about, but for what policies say."
                 .into();
         }
-        let line = |grant: &Grant| {
+        let row = |grant: &Grant| {
             let by = self.state.name_of(&grant.by);
             format!("{}: {} ({by}, {})", grant.number, told(grant), grant.via)
         };
-        let lines: Vec<String> = live.iter().map(line).collect();
-        format!("{}\n/revoke NUMBER takes one back.", lines.join("\n"))
+        let rows: Vec<String> = live.iter().map(row).collect();
+        format!("{}\n/revoke NUMBER takes one back.", rows.join("\n"))
     }
 }
 
