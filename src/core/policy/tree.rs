@@ -104,14 +104,18 @@ impl Everything {
             CompoundCommand::CaseClause(it) => {
                 self.word(&it.value);
                 for CaseItem { cmd, .. } in &it.cases {
-                    cmd.iter().for_each(|list| self.list(list));
+                    if let Some(list) = cmd {
+                        self.list(list);
+                    }
                 }
             }
             CompoundCommand::IfClause(it) => {
                 self.list(&it.condition);
                 self.list(&it.then);
                 for ElseClause { condition, body } in it.elses.iter().flatten() {
-                    condition.iter().for_each(|list| self.list(list));
+                    if let Some(list) = condition {
+                        self.list(list);
+                    }
                     self.list(body);
                 }
             }
@@ -175,12 +179,11 @@ impl Everything {
     /// Its text as far as it is known, with a `$` for what is not.
     fn word(&mut self, word: &Word) -> SaidWord {
         let mut said = SaidWord::default();
-        match pieces(word) {
-            Some(pieces) => self.pieces(&pieces, &mut said),
-            None => {
-                said.text.clone_from(&word.value);
-                said.dynamic = true;
-            }
+        if let Some(pieces) = pieces(word) {
+            self.pieces(&pieces, &mut said);
+        } else {
+            said.text.clone_from(&word.value);
+            said.dynamic = true;
         }
         said
     }
