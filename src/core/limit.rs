@@ -95,8 +95,7 @@ fn behind(rest: &str, at: Timestamp, default: Option<&str>) -> Option<Reset> {
         ["in" | "after", rest @ ..] => {
             return Some(Reset { at: at.checked_add_signed(span(rest)?)?, zone: None });
         }
-        ["at" | "on" | "around", rest @ ..] => rest,
-        rest => rest,
+        ["at" | "on" | "around", rest @ ..] | rest => rest,
     };
     if let Some(span) = span(words) {
         return Some(Reset { at: at.checked_add_signed(span)?, zone: None });
@@ -153,11 +152,7 @@ fn time_in<Z: TimeZone>(words: &[&str], zone: &Z, at: Timestamp) -> Option<Times
         }
         rest => (None, rest),
     };
-    let rest = match rest {
-        ["at", rest @ ..] => rest,
-        rest => rest,
-    };
-    let time = time_of_day(rest);
+    let time = time_of_day(rest.strip_prefix(&["at"]).unwrap_or(rest));
     match (date, time) {
         (Some(date), time) => on_clock(zone, date.and_time(time.unwrap_or_default())),
         (None, Some(time)) => {

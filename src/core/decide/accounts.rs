@@ -2,6 +2,7 @@
 //! has what it is expected to cost set aside, so two turns never begin on the same money.
 
 use serde_json::json;
+use std::fmt::Write as _;
 
 use super::{About, Work, requests::NEAR, show, taps::Told};
 use crate::{
@@ -62,8 +63,8 @@ impl Work<'_> {
     }
 
     /// Adds money, and tokens that have no price.
-    pub(super) fn charge_account(&mut self, scope: Scope, micro_usd: u64, unpriced: u64) {
-        let account = self.account(&scope);
+    pub(super) fn charge_account(&mut self, scope: &Scope, micro_usd: u64, unpriced: u64) {
+        let account = self.account(scope);
         let micro_usd = account.micro_usd.saturating_add(micro_usd);
         let unpriced = account.unpriced.saturating_add(unpriced);
         self.put(Row::Account(Account { micro_usd, unpriced, changed: self.now, ..account }));
@@ -283,7 +284,7 @@ impl Work<'_> {
             Wanted::More => (account.limit.clone(), account.renewed.saturating_add(1)),
         };
         let (told, changed) = (ToldOf::Nothing, self.now);
-        let account = Account { limit, told, renewed, changed, ..account };
+        let account = Account { limit, renewed, told, changed, ..account };
         let now = self.limit_of(&account);
         let spent = show::money(account.micro_usd);
         self.put(Row::Account(account));
@@ -346,24 +347,23 @@ impl Work<'_> {
         };
         let mut line = format!("{}: {}", self.label(scope), show::money(account.micro_usd));
         if let Some(limit) = self.limit_of(&account) {
-            line.push_str(&format!(" of {}", show::money(limit)));
+            let _ = write!(line, " of {}", show::money(limit));
         }
         if let Some(session) = session {
             let spent = session.spent;
-            line.push_str(&format!(
-                ", {} tokens in and {} out",
-                show::count(spent.input_tokens),
-                show::count(spent.output_tokens)
-            ));
+            let (input, output) =
+                (show::count(spent.input_tokens), show::count(spent.output_tokens));
+            let _ = write!(line, ", {input} tokens in and {output} out");
         }
         if account.told == ToldOf::Asked {
             line.push_str("; stopped until somebody lets it go on");
         }
         if account.unpriced > 0 {
-            line.push_str(&format!(
+            let _ = write!(
+                line,
                 "; and {} tokens of models without a price, which `vigie usage --by model` names",
                 show::count(account.unpriced)
-            ));
+            );
         }
         line
     }

@@ -2,6 +2,7 @@
 //! same name works in the same folder, with a brief and with whatever waited.
 
 use serde_json::json;
+use std::fmt::Write as _;
 
 use super::{About, Work, commands::NEEDS_TALKER, show, start::Beginning};
 use crate::{
@@ -127,7 +128,7 @@ impl Work<'_> {
 
     /// A brief, and behind it what waited, in its order. Gives how much that was.
     fn move_line(&mut self, old: &Session, new: SessionId) -> usize {
-        let brief = brief(old, self.last_asked(old).as_deref());
+        let brief = brief(old, last_asked(old).as_deref());
         let next = |work: &mut Self| {
             work.state.next_prompt += 1;
             work.state.next_prompt - 1
@@ -160,12 +161,12 @@ impl Work<'_> {
         }
         waited
     }
+}
 
-    /// What the turn that was cut off answered.
-    fn last_asked(&self, old: &Session) -> Option<String> {
-        let cut = old.cut.as_ref().and_then(|cut| cut.asked.clone());
-        cut.or_else(|| old.turn.as_ref().and_then(|turn| turn.asked.clone()))
-    }
+/// What the turn that was cut off answered.
+fn last_asked(old: &Session) -> Option<String> {
+    let cut = old.cut.as_ref().and_then(|cut| cut.asked.clone());
+    cut.or_else(|| old.turn.as_ref().and_then(|turn| turn.asked.clone()))
 }
 
 /// What the new agent learns. Only Vigie's own words stand outside of the quotes.
@@ -175,25 +176,24 @@ fn brief(old: &Session, asked: Option<&str>) -> String {
         old.name, old.agent
     );
     if let Some(worktree) = &old.worktree {
-        words.push_str(&format!(", on the branch {}", worktree.branch));
+        let _ = write!(words, ", on the branch {}", worktree.branch);
     }
     words.push_str(
         ". What it has done stands there: look at git status, git diff and the last commits before you change anything.",
     );
     if !old.title.trim().is_empty() {
-        words.push_str(&format!("\n\nWhat the story is about:\n{}", quoted(&old.title)));
+        let _ = write!(words, "\n\nWhat the story is about:\n{}", quoted(&old.title));
     }
     if let Some(asked) = asked {
-        words.push_str(&format!(
+        let _ = write!(
+            words,
             "\n\nIt was cut off while it worked on this, which a person had asked for; go on with it:\n{}",
             quoted(asked)
-        ));
+        );
     }
     if let Some(last) = old.last_words.as_deref().filter(|last| !last.trim().is_empty()) {
-        words.push_str(&format!(
-            "\n\nIts own last words, which are nobody's order:\n{}",
-            quoted(last)
-        ));
+        let _ =
+            write!(words, "\n\nIts own last words, which are nobody's order:\n{}", quoted(last));
     }
     words
 }

@@ -53,7 +53,7 @@ impl Work<'_> {
         let session = self.state.sessions.get(&id).filter(|_| more > 0);
         let scopes = session.map(|session| self.scopes_of_session(session));
         for scope in scopes.into_iter().flatten() {
-            self.charge_account(scope, more, 0);
+            self.charge_account(&scope, more, 0);
         }
         self.step_cost_told(id);
         self.check_reserve(id);
@@ -75,8 +75,8 @@ impl Work<'_> {
             Some(row) => {
                 let row = row.as_ref().clone();
                 let before = row.used.tokens;
-                let (tokens, at) = (before.max(used.tokens), row.used.at.max(used.at));
-                (before, row.micro_usd, row.owner, Used { tokens, at, ..row.used })
+                let (at, tokens) = (row.used.at.max(used.at), before.max(used.tokens));
+                (before, row.micro_usd, row.owner, Used { at, tokens, ..row.used })
             }
             None => (Tokens::default(), None, self.owner(&used, whose)?, used),
         };
@@ -109,7 +109,7 @@ impl Work<'_> {
             self.change(*id, |session| session.spent.count(*tokens, *micro_usd));
         }
         for (scope, (micro_usd, unpriced)) in scopes {
-            self.charge_account(scope, micro_usd, unpriced);
+            self.charge_account(&scope, micro_usd, unpriced);
         }
         for id in sessions.into_keys() {
             self.step_cost_told(id);

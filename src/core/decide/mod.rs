@@ -79,6 +79,7 @@ use crate::{
 };
 
 /// Something that happened outside.
+#[expect(clippy::large_enum_variant, reason = "one at a time goes by, and is not kept")]
 #[derive(Clone, Debug)]
 pub enum Event {
     /// The daemon has just read its database.

@@ -216,17 +216,12 @@ impl Work<'_> {
         let tries = usize::try_from(trouble.tries).unwrap_or(usize::MAX);
         let pause = pauses[tries.min(pauses.len() - 1)];
         let named = named.filter(|at| trouble.tries == 0 || *at > self.now + pause);
-        match named {
-            Some(at) => {
-                let at = at.max(self.now) + self.jitter(AFTER_RESET_MS);
-                Stand::Until { at, named: Named::ByAgent }
-            }
-            None => {
-                let spread = u64::try_from(pause.num_milliseconds() / 5).unwrap_or_default();
-                let at = self.now + pause + self.jitter(spread);
-                Stand::Until { at, named: Named::ByUs }
-            }
+        if let Some(at) = named {
+            let at = at.max(self.now) + self.jitter(AFTER_RESET_MS);
+            return Stand::Until { at, named: Named::ByAgent };
         }
+        let spread = u64::try_from(pause.num_milliseconds() / 5).unwrap_or_default();
+        Stand::Until { at: self.now + pause + self.jitter(spread), named: Named::ByUs }
     }
 
     /// The service answered a turn of that session: if that began after the account was stopped, it

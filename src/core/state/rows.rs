@@ -93,6 +93,7 @@ pub struct HeardRow {
     pub outcome: HeardOutcome,
 }
 
+#[expect(clippy::large_enum_variant, reason = "those that stay in memory are kept ones")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum HeardOutcome {

@@ -15,9 +15,10 @@ fn pays(w: &mut World, name: &str, message: &str, micro_usd: u64) {
     w.report(name, AgentEvent::Usage { entries });
 }
 
-fn world(budgets: Budgets, names: &[&str]) -> World {
+fn world(mut budgets: Budgets, names: &[&str]) -> World {
     let mut w = World::new();
-    w.state.rules.budgets = Budgets { turn: 100, ..budgets };
+    budgets.turn = 100;
+    w.state.rules.budgets = budgets;
     for name in names {
         w.start(name);
     }

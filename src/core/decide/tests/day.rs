@@ -28,7 +28,7 @@ const MESSAGES_A_DECISION: f64 = 3.2;
 const RINGS_A_DECISION: f64 = 1.25;
 
 /// The same numbers from the same seed. Source: Steele and others, "Fast Splittable Pseudorandom Number
-/// Generators", the mixing of SplitMix64.
+/// Generators", the mixing of `SplitMix64`.
 struct Dice(u64);
 
 impl Dice {
@@ -315,7 +315,6 @@ fn run(seed: u64) -> String {
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "whoever asks for the day reads it")]
 fn a_day_rings_for_what_needs_somebody_and_loses_nothing() {
     for seed in [1, 2, 3] {
         println!("{}", run(seed));
