@@ -14,8 +14,7 @@ use super::{
 use crate::store::{Audit, Chain, JournalRow, Standing};
 
 /// How the kinds begin that are decisions.
-const DECISIONS: [&str; 5] =
-    ["gate_ruled", "gate_answered", "gate_approved", "answer_refused", "grant_"];
+const DECISIONS: [&str; 4] = ["gate_answered", "gate_approved", "answer_refused", "grant_"];
 
 /// Lines at most; `--since` goes no further back either.
 const MOST: usize = 10_000;
@@ -83,7 +82,15 @@ fn row(out: &Out, line: &JournalRow) -> Vec<Cell> {
         "" => line.kind.replace('_', " "),
         verdict => verdict.to_owned(),
     };
-    let about = [text("code"), text("title"), text("words"), text("why")];
+    let about = [
+        text("name"),
+        text("code"),
+        text("title"),
+        text("what"),
+        text("words"),
+        text("why"),
+        text("via"),
+    ];
     let about: Vec<&str> = about.into_iter().filter(|part| !part.is_empty()).collect();
     vec![
         Cell::inked(

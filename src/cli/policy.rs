@@ -37,7 +37,7 @@ pub enum PolicyDo {
 
 #[derive(Debug, clap::Args)]
 pub struct PolicyTest {
-    /// The command; with --tool, the file it is about or its input as JSON
+    /// The command; with --tool, the file it is about; or all that the tool is given, as JSON
     pub what: String,
     /// The tool that is asked for
     #[arg(long, value_name = "TOOL", default_value = SHELL_TOOLS[0])]
@@ -176,6 +176,9 @@ fn said(fitting: Fitting<'_>) -> Said {
 
 /// What a tool would be given.
 fn input(tool: &str, what: &str) -> Result<Value, Failure> {
+    if let Ok(input @ Value::Object(_)) = serde_json::from_str(what) {
+        return Ok(input);
+    }
     if SHELL_TOOLS.contains(&tool) {
         Ok(json!({ "command": what }))
     } else if tool == "NotebookEdit" {

@@ -186,7 +186,10 @@ impl Command {
     fn covers(&self, command: &Plain) -> bool {
         let Plain { words, writes, reads } = command;
         let begins = words.starts_with(&self.words);
-        let ends = self.ends == Ends::Anyhow || words.len() == self.words.len();
+        let ends = match self.ends {
+            Ends::There => words.len() == self.words.len(),
+            Ends::Anyhow => words.iter().skip(self.words.len()).all(|word| is_plain_name(word)),
+        };
         begins && ends && writes.iter().chain(reads).all(|file| self.files.contains(file))
     }
 }
@@ -217,6 +220,29 @@ fn has_verb(words: &[String]) -> bool {
         && !is_assignment(program)
         && !verb.starts_with('-')
         && !matches!(verb.as_str(), "run" | "exec" | "x" | "dlx")
+}
+
+/// A word that says which, and neither how nor where: no option, no setting, no path that climbs.
+fn is_plain_name(word: &str) -> bool {
+    let plain =
+        |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | '@' | '+');
+    let flag = matches!(
+        word,
+        "--" | "-q"
+            | "-v"
+            | "-p"
+            | "--lib"
+            | "--all"
+            | "--workspace"
+            | "--release"
+            | "--quiet"
+            | "--verbose"
+            | "--nocapture"
+            | "--exact"
+    );
+    flag || word.starts_with(char::is_alphanumeric)
+        && !word.contains("..")
+        && word.chars().all(plain)
 }
 
 /// The file that a tool of files is about, from the root.
@@ -310,6 +336,11 @@ mod tests {
             "sort < other.txt",
             "cargo test > out.txt",
             "A=1 cargo test",
+            "cargo test --config 'build.rustc-wrapper=\"x\"'",
+            "cargo test -C /tmp/elsewhere",
+            "cargo test ../elsewhere",
+            "cargo test /etc",
+            "cargo test CC=x",
             "cargo test $(make)",
             "./cargo test",
         ] {

@@ -117,7 +117,8 @@ fn link(before: &str, row: &rusqlite::Row<'_>) -> rusqlite::Result<String> {
 }
 
 fn verify(db: &Connection, expect: Option<&str>) -> Result<Chain, StoreError> {
-    let begins: i64 = db.query_row("SELECT begins FROM audit", [], |row| row.get(0))?;
+    let begins = db.query_row("SELECT begins FROM audit", [], |row| row.get(0)).optional()?;
+    let begins: i64 = begins.unwrap_or(1); // whoever took that away took no line of the chain along
     let before: i64 =
         db.query_row("SELECT count(*) FROM event WHERE seq < ?1", [begins], |row| row.get(0))?;
     // SQLite's own count goes on where lines at the end are gone.
@@ -128,6 +129,12 @@ fn verify(db: &Connection, expect: Option<&str>) -> Result<Chain, StoreError> {
     let number = |seq: i64| u64::try_from(seq).unwrap_or_default();
     let mut chain =
         Chain { entries: 0, before: number(before), head: None, standing: Standing::Whole };
+    let foreign: bool =
+        db.query_row("SELECT EXISTS (SELECT 1 FROM event WHERE seq < 1)", [], |row| row.get(0))?;
+    if foreign {
+        chain.standing = Standing::Changed { seq: 0 }; // Vigie counts from 1
+        return Ok(chain);
+    }
     let mut statement = db.prepare(&format!("{LINES} WHERE seq >= ?1 ORDER BY seq"))?;
     let mut rows = statement.query([begins])?;
     let mut next = begins;

@@ -28,6 +28,9 @@ use crate::{
 };
 
 /// Bytes of words around what a card is about for which a service's limits leave room.
+/// Letters of what was asked that the journal keeps beside the answer.
+const AUDITED: usize = 500;
+
 const WORDS_AROUND: usize = 300;
 
 /// Who answers, and from where.
@@ -266,16 +269,23 @@ impl Work<'_> {
                 _,
             ) => return None,
         };
-        if !gate.yes.contains(&who.human) {
+        let again = gate.yes.contains(&who.human);
+        if !again {
             gate.yes.push(who.human.clone());
         }
+        // Whoever may not answer any more has not said yes.
+        let counts: Vec<_> =
+            gate.yes.iter().filter(|human| self.may(gate, human)).cloned().collect();
+        gate.yes = counts;
         if gate.yes.len() >= needed {
             return None;
         }
-        self.put(Row::Gate(gate.clone()));
-        let detail = json!({ "code": gate.code, "yes": gate.yes, "needed": needed });
-        self.journal_gate("gate_approved_by_one", gate, Some(who.human.clone()), detail);
-        self.update_cards(gate);
+        if !again {
+            self.put(Row::Gate(gate.clone()));
+            let detail = json!({ "code": gate.code, "title": gate.shown.title, "yes": gate.yes, "needed": needed });
+            self.journal_gate("gate_approved_by_one", gate, Some(who.human.clone()), detail);
+            self.update_cards(gate);
+        }
         Some(format!("Noted: {} of {needed} said yes.", gate.yes.len()))
     }
 
@@ -318,7 +328,12 @@ impl Work<'_> {
 
     pub(super) fn settle_with(&mut self, mut gate: Gate, answer: &Answer) {
         let human = answer.by.clone();
-        let mut detail = json!({ "code": gate.code, "title": gate.shown.title, "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest });
+        let what: String =
+            text::mask(&gate.shown.content.text).text.chars().take(AUDITED).collect();
+        let mut detail = json!({
+            "name": self.waits_name(&gate), "code": gate.code, "title": gate.shown.title, "what": what,
+            "verdict": answer.verdict, "via": answer.via, "digest": gate.shown.digest,
+        });
         if let Some(rule) = &answer.rule {
             detail["rule"] = json!(rule);
         }

@@ -15,8 +15,6 @@ use crate::{
 const HARMLESS_FIELDS: [&str; 4] = ["command", "description", "timeout", "run_in_background"];
 /// A longer text in a tool's input is no path.
 const LONGEST_PATH: usize = 4096;
-/// Programs that change which folder the rest runs in.
-const CHANGES_FOLDER: [&str; 3] = ["cd", "pushd", "popd"];
 
 /// A request, read once for all policies.
 pub(super) struct Read<'a> {
@@ -154,10 +152,13 @@ fn allows_files(policy: &Policy, plain: &[Plain], cwd: &str) -> Result<(), Strin
         let Some((name, rest)) = program.and_then(|at| command.words[at..].split_first()) else {
             continue;
         };
-        if CHANGES_FOLDER.contains(&risk::base(name)) {
+        if risk::changes_folder(name) {
             return Err("the command changes its folder, so its paths are not sure".into());
         }
         for word in rest {
+            if risk::base(name) != "rm" && may_hold_a_file(word) {
+                return Err(format!("`{word}` may name a file"));
+            }
             if let Some(file) = as_file(word) {
                 is_one_of(policy, file, cwd)?;
             }
@@ -178,6 +179,16 @@ fn as_file(word: &str) -> Option<&str> {
     }
     let value = word.split_once('=').map(|(_, value)| value);
     value.or_else(|| word.find('/').map(|at| &word[at..]))
+}
+
+/// Short flags of which one takes the rest for its value: `-tsrc`, `-ofile`.
+fn may_hold_a_file(word: &str) -> bool {
+    let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-') && flags.len() > 1);
+    let glued = |flags: &str| {
+        let value = flags.find(['t', 'o', 'f', 'C', 'O', 'T', 'd', 'I']);
+        value.is_some_and(|at| at + 1 < flags.len())
+    };
+    flags.is_some_and(glued)
 }
 
 /// One part that could be meant is enough.
@@ -202,9 +213,14 @@ fn forbids(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result
             Some(shell) => shell.seen.files(),
             None => request.files.iter().map(String::as_str).collect(),
         };
+        let elsewhere = request.shell.as_ref().is_some_and(|shell| shell.seen.changes_folder());
         let found = policy.paths.iter().find_map(|path: &PathPattern| {
             let mut files = said.iter().filter_map(|word| as_file(word));
-            files.find(|file| path.is_meant_by(file, asking.cwd)).map(|file| (path, file))
+            let meant = |file: &&str| {
+                let unknown = file.starts_with(['~', '$']) || elsewhere && !file.starts_with('/');
+                path.is_meant_by(file, asking.cwd) || unknown && path.could_be(file)
+            };
+            files.find(meant).map(|file| (path, file))
         });
         let Some((path, file)) = found else { return Err("it names none of its paths".into()) };
         why.push(format!("{file} is one of `{path}`"));

@@ -68,19 +68,26 @@ impl CommandPattern {
     }
 
     /// Whether it is meant: by another folder or in other case, which some file systems take for the
-    /// same program.
+    /// same program; or with options before the word that says what is done, as in `git -C quay push`.
     pub(super) fn is_meant_by(&self, words: &[String]) -> bool {
         if self.fits(words, Case::Counts) {
             return true;
         }
         let Some((program, rest)) = words.split_first() else { return false };
-        let named = std::iter::once(base(program).to_lowercase()).chain(rest.iter().cloned());
-        let named: Vec<String> = named.collect();
+        let named = base(program).to_lowercase();
         let mut folded = self.clone();
         if let Some(first) = folded.words.first_mut() {
             *first = Glob::new(base(first.as_str()).to_lowercase());
         }
-        folded.fits(&named, Case::Counts)
+        let is_option = |word: &String| word.starts_with(['-', '+']);
+        // An option, or what may be the value of the one before it.
+        let may_go = |at: usize| is_option(&rest[at]) || at > 0 && is_option(&rest[at - 1]);
+        let starts = (0..=rest.len()).take_while(|at| *at == 0 || may_go(*at - 1));
+        starts.into_iter().any(|at| {
+            let words: Vec<String> =
+                std::iter::once(named.clone()).chain(rest[at..].iter().cloned()).collect();
+            folded.fits(&words, Case::Counts)
+        })
     }
 
     fn fits(&self, words: &[String], case: Case) -> bool {
@@ -125,6 +132,21 @@ impl PathPattern {
             return None;
         }
         Some(Self { text: text.into(), from, parts: parts.into_iter().map(Glob::new).collect() })
+    }
+
+    /// Whether `path` could be one of them, seen from a folder that is not known: its parts are the last
+    /// ones of such a path.
+    pub(super) fn could_be(&self, path: &str) -> bool {
+        let known = |part: &&str| !matches!(*part, "" | "." | ".." | "~" | "$HOME" | "${HOME}");
+        let said: Vec<&str> = path.split('/').filter(known).collect();
+        let is_any = |part: &Glob| part.as_str() == "**";
+        let says =
+            |parts: &[Glob]| parts.iter().any(|part| !part.as_str().chars().all(|c| c == '*'));
+        let ends = (0..self.parts.len()).map(|at| &self.parts[at..]).filter(|parts| says(parts));
+        !said.is_empty()
+            && ends.into_iter().any(|parts| {
+                list_fits(parts, &said, is_any, |part, word| part.fits(word, Case::Folded))
+            })
     }
 
     /// Whether `path`, seen from `cwd`, is one of them by its name; links are not followed.

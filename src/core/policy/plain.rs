@@ -288,6 +288,11 @@ fn refine(
     if OF_THE_SHELL.contains(&name) || (name == "printf" && flagged) {
         return Err("changes the shell that runs the rest");
     }
+    // The shell computes what stands between such brackets, and runs what it finds there.
+    let computes = matches!(name, "test" | "[" | "printf" | "expr");
+    if computes && rest.iter().any(|word| word.contains("$(") || word.contains('`')) {
+        return Err("holds a command inside another");
+    }
     if RUNS_OTHERS.contains(&name) || risk::finds_and_runs(name, rest) {
         return Err("runs a program that another one is given");
     }

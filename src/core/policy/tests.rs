@@ -184,3 +184,64 @@ fn why_is_said_of_each() {
         "`cargo test` is `cargo test *`, and `cargo test -p core` is `cargo test *`"
     );
 }
+
+#[test]
+fn options_before_the_verb_hide_nothing() {
+    let policies = [
+        commands(Effect::Deny, &["git push *", "npm publish *", "cargo publish *"]),
+        commands(Effect::Allow, &["git *", "npm *", "cargo *"]),
+    ];
+    for denied in [
+        "git -C . push",
+        "git --no-pager push origin x",
+        "git --git-dir=x -c a=b push",
+        "npm -w a publish",
+        "cargo +nightly -q publish",
+    ] {
+        assert_eq!(runs(&policies, denied), "deny", "{denied}");
+    }
+    for allowed in ["git commit -m push", "git stash push", "cargo test -- publish"] {
+        assert_eq!(runs(&policies, allowed), "allow", "{allowed}");
+    }
+}
+
+#[test]
+fn a_change_of_folder_or_a_home_hides_no_file() {
+    let policies = [
+        paths(Effect::Deny, &["**/.env*", "/home/ines/.ssh/**", "/etc/shadow"]),
+        commands(Effect::Allow, &["cat *", "cd *", "ls *", "touch *"]),
+    ];
+    for denied in [
+        "cd sub && cat ../.env",
+        "cd / && cat etc/shadow",
+        "(cd /etc; cat shadow)",
+        "cd / && cat < etc/shadow",
+        "cd && cat .ssh/id_rsa",
+        "cat ~/.ssh/id_rsa",
+        "ls ~/.ssh",
+        "cat $HOME/.ssh/id_rsa",
+        "touch ok .env",
+    ] {
+        assert_eq!(runs(&policies, denied), "deny", "{denied}");
+    }
+    for allowed in ["cd sub && cat a.txt", "cat env", "ls src"] {
+        assert_eq!(runs(&policies, allowed), "allow", "{allowed}");
+    }
+}
+
+#[test]
+fn what_a_test_computes_is_not_sure() {
+    let policies = [commands(Effect::Allow, &["test *"])];
+    assert_eq!(runs(&policies, "test -f x"), "allow");
+    assert_eq!(runs(&policies, "test -v 'a[$(touch y)]'"), "none");
+}
+
+#[test]
+fn a_file_that_is_glued_to_a_flag_is_none_of_its_paths() {
+    let copies = commands(Effect::Allow, &["cp *", "tar *"]);
+    let policies = [Policy { paths: paths(Effect::Allow, &["build/**"]).paths, ..copies }];
+    assert_eq!(runs(&policies, "cp -r build/a build/b"), "allow");
+    for asked in ["cp -tsrc build/x", "cp -rtsrc build/x", "tar -cfout build/x"] {
+        assert_eq!(runs(&policies, asked), "none", "{asked}");
+    }
+}

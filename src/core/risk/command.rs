@@ -26,6 +26,10 @@ const INTERPRETERS: &[&str] = &[
     "php",
     "lua",
     "osascript",
+    "awk",
+    "gawk",
+    "mawk",
+    "nawk",
 ];
 
 /// Programs that run the program behind them; any later word may be its name.
@@ -147,11 +151,21 @@ impl Seen {
         }
     }
 
+    /// Whether the folder of what comes later is another than that of what came before.
+    pub(crate) fn changes_folder(&self) -> bool {
+        self.commands.iter().any(|words| words.first().is_some_and(|name| changes_folder(name)))
+    }
+
     /// Whatever could be the name of a file in it.
     pub(crate) fn files(&self) -> Vec<&str> {
         let words = self.commands.iter().flat_map(|words| words.get(1..).unwrap_or_default());
         self.files.iter().chain(words).map(String::as_str).collect()
     }
+}
+
+/// Whether a program changes which folder the rest runs in.
+pub(crate) fn changes_folder(program: &str) -> bool {
+    matches!(base(program), "cd" | "pushd" | "popd")
 }
 
 /// Whether `find` is told to run something.
@@ -280,6 +294,21 @@ impl Judge<'_> {
             || INTERPRETERS.contains(&name)
         {
             self.found.extend(rules::program_text(&arguments.join(" ")));
+        }
+        if name == "git" {
+            let given = |word: &str| arguments.iter().position(|argument| *argument == word);
+            if let Some(at) = given("foreach") {
+                self.script(&arguments[at + 1..].join(" "), depth + 1);
+            }
+            if let (Some(_), Some(at)) = (given("bisect"), given("run")) {
+                self.simple(&rest[at + 1..], depth);
+            }
+        }
+        if matches!(name, "npm" | "pnpm" | "yarn" | "bun") {
+            let given = |of: &[&str]| arguments.iter().position(|word| of.contains(word));
+            if let Some(at) = given(&["--"]).or_else(|| given(&["exec", "x", "dlx"])) {
+                self.simple(&rest[at + 1..], depth);
+            }
         }
         if name == "find" || name == "fd" {
             for at in 0..rest.len() {

@@ -10,7 +10,7 @@ mod rules;
 mod shell;
 
 pub(crate) use command::{
-    SHELLS, Seen, base, finds_and_runs, is_assignment, runs_what_it_is_fed, seen,
+    SHELLS, Seen, base, changes_folder, finds_and_runs, is_assignment, runs_what_it_is_fed, seen,
 };
 pub use describe::{Described, describe};
 pub(crate) use place::{absolute as resolved, is_harmless};

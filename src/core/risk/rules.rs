@@ -21,12 +21,16 @@ pub(super) fn is_cluster(word: &str, letter: char) -> bool {
     })
 }
 
-/// A short flag, or a long one (also begun, as getopt takes it: `--rec`).
+/// A short flag, or a long one.
 fn has(words: &[&str], letter: char, long: &str) -> bool {
-    words.iter().any(|word| {
-        let begun = word.strip_prefix("--").map(|name| name.split('=').next().unwrap_or(name));
-        is_cluster(word, letter)
-            || begun.is_some_and(|name| name.len() >= 3 && long.starts_with(name))
+    words.iter().any(|word| is_cluster(word, letter)) || has_long(words, &[long])
+}
+
+/// One of these long flags, perhaps only begun, as getopt and git take it: `--rec`, `--r`.
+fn has_long(words: &[&str], of: &[&str]) -> bool {
+    words.iter().filter_map(|word| word.strip_prefix("--")).any(|word| {
+        let name = word.split('=').next().unwrap_or(word);
+        !name.is_empty() && of.iter().any(|long| long.starts_with(name))
     })
 }
 
@@ -156,14 +160,18 @@ fn git(words: &[&str]) -> Option<Finding> {
     let force = has(rest, 'f', "force");
     match *verb {
         "push" => {
-            let all = any(rest, &["--mirror", "--prune"]) || has(rest, 'd', "delete");
-            let refs =
-                rest.iter().any(|word| word.starts_with(['+', ':']) || word.starts_with("--force"));
+            let all = has_long(rest, &["mirror", "prune"]) || has(rest, 'd', "delete");
+            let refs = rest.iter().any(|word| word.starts_with(['+', ':']))
+                || has_long(rest, &["force-with-lease", "force-if-includes"]);
             Some(if force || all || refs { REWRITES } else { PUBLISHES })
         }
-        "reset" if any(rest, &["--hard", "--merge", "--keep"]) => Some(ERASES_HISTORY),
+        "reset" if has_long(rest, &["hard", "merge", "keep"]) => Some(ERASES_HISTORY),
+        "read-tree" if has(rest, 'u', "reset") => Some(ERASES_HISTORY),
+        "checkout-index" if force => Some(ERASES_HISTORY),
         "clean" if !has(rest, 'n', "dry-run") || force => Some(DELETES),
-        "checkout" | "switch" if force || any(rest, &["--", ".", "--discard-changes"]) => {
+        "checkout" | "switch"
+            if force || any(rest, &["--", "."]) || has_long(rest, &["discard-changes"]) =>
+        {
             Some(ERASES_HISTORY)
         }
         "restore" if !any(rest, &["--staged", "-S"]) || any(rest, &["--worktree", "-W"]) => {
@@ -177,7 +185,7 @@ fn git(words: &[&str]) -> Option<Finding> {
         }
         "stash" if matches!(object, "drop" | "clear") => Some(ERASES_HISTORY),
         "reflog" if matches!(object, "expire" | "delete") => Some(ERASES_HISTORY),
-        "gc" if rest.iter().any(|word| word.starts_with("--prune")) => Some(ERASES_HISTORY),
+        "gc" if has_long(rest, &["prune"]) => Some(ERASES_HISTORY),
         "filter-branch" | "filter-repo" | "prune" => Some(ERASES_HISTORY),
         "update-ref" if has(rest, 'd', "delete") => Some(ERASES_HISTORY),
         "worktree" if object == "remove" => {
@@ -240,6 +248,7 @@ fn cloud(words: &[&str]) -> Finding {
                     || word.starts_with(&format!("{end}-"))
                     || word.ends_with(&format!(":{end}"))
             })
+            || word.starts_with("--delete")
     });
     if ends { DELETES_CLOUD } else { NETWORK }
 }

@@ -57,7 +57,7 @@ fn its_like_goes_ahead_for_some_hours_in_the_project() {
     let gate = w.asks_to_run("PD-285", "r1", "make test");
     let code = w.card(gate).1.code.to_string();
     w.writes(&format!("approve {code} for 8 h"));
-    let other = w.asks_to_run("PD-300", "r2", "make test FAST=1");
+    let other = w.asks_to_run("PD-300", "r2", "make test fast");
     assert!(!is_asked(&w, other));
     w.wait(TimeDelta::hours(8));
     let late = w.asks_to_run("PD-300", "r3", "make test");
