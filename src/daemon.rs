@@ -557,7 +557,6 @@ async fn read_events(
     Ok(rows.into_iter().map(event).collect())
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn read_ledger(store: &Store, ground: &Ground) -> Ledger {
     let (zone, prices) = (ground.config.budget.zone, Arc::new(ground.config.prices.clone()));
     let (sums, work) = (store.clone(), store.clone());
@@ -577,6 +576,7 @@ fn read_ledger(store: &Store, ground: &Ground) -> Ledger {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn unread(error: StoreError) -> Refusal {
     Refusal::NotWritten { reason: error.to_string() }
 }

@@ -30,7 +30,7 @@ fn answer(number: u32, session: &Value, days_ago: i64, cents: Option<u64>) -> Ro
         },
         "micro_usd": cents.map(|cents| cents * 10_000),
         "owner": {
-            "kind": if number % 2 == 0 { "inline" } else { "subagent" }, "unit": format!("unit_{number}"),
+            "kind": if number.is_multiple_of(2) { "inline" } else { "subagent" }, "unit": format!("unit_{number}"),
             "session": id, "name": name, "story": name, "project": "quay", "run": null, "run_name": null,
             "step": null, "parent": null, "root": null,
         },

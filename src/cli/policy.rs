@@ -56,7 +56,8 @@ pub struct PolicyTest {
 #[derive(Serialize)]
 struct Line {
     name: String,
-    line: usize,
+    #[serde(rename = "line")]
+    at: usize,
     effect: String,
     conditions: Vec<String>,
 }
@@ -98,7 +99,7 @@ fn list(config: &Config, desk: &Desk) -> Result<(), Failure> {
             vec![
                 Cell::inked(out, Ink::Bold, line.effect.clone()),
                 Cell::plain(plain::line(&line.name)),
-                Cell::inked(out, Ink::Dim, format!("line {}", line.line)),
+                Cell::inked(out, Ink::Dim, format!("line {}", line.at)),
                 Cell::plain(plain::line(&line.conditions.join("; "))),
             ]
         });
@@ -120,7 +121,7 @@ fn line(policy: &Policy) -> Line {
     ];
     Line {
         name: policy.name.clone(),
-        line: policy.line,
+        at: policy.line,
         effect: policy.effect.to_string(),
         conditions: conditions.into_iter().flatten().collect(),
     }
@@ -156,10 +157,10 @@ fn tested(config: &Config, test: &PolicyTest, desk: &Desk) -> Result<(), Failure
             None => desk.clock.now(),
         },
     };
-    let Judgement { decided, passed_over } = judge(&config.policies, &asking);
+    let Judgement { decided: by, passed_over } = judge(&config.policies, &asking);
     let tested = Tested {
-        effect: decided.as_ref().map_or_else(|| "ask".into(), |it| it.policy.effect.to_string()),
-        by: decided.map(said),
+        effect: by.as_ref().map_or_else(|| "ask".into(), |it| it.policy.effect.to_string()),
+        by: by.map(said),
         passed_over: passed_over.into_iter().map(said).collect(),
         needs_code: risk == Risk::Code,
     };
@@ -206,6 +207,9 @@ fn words(out: &Out, tested: &Tested) -> String {
     let asks = !matches!(tested.effect.as_str(), "allow" | "deny");
     if tested.needs_code && asks {
         lines.push("Whoever approves it has to type its code.".into());
+    }
+    if tested.effect != "allow" {
+        lines.push("It holds for what the agent asks about. What it does without asking, such as reading in its folder, never comes here: docs/policies.md.".into());
     }
     if !tested.passed_over.is_empty() {
         lines.push(out.ink(Ink::Dim, "Passed over:"));

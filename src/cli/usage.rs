@@ -181,13 +181,12 @@ fn prices(desk: &Desk) -> Result<(), Failure> {
     desk.out.show(&shape, |out, shape| {
         let mut text = price_words(out, shape);
         let shipped = format!("list prices of {PRICES_AS_OF} that ship with Vigie");
-        let _ = match &shape.file {
-            Some(file) => write!(text, "\n* of {}; the rest are {shipped}.", file.display()),
-            None => {
-                let own = own.display();
-                write!(text, "\nThey are {shipped}. To change or add some, write {own}.")
-            }
-        };
+        if let Some(file) = &shape.file {
+            let _ = write!(text, "\n* of {}; the rest are {shipped}.", file.display());
+        } else {
+            let own = own.display();
+            let _ = write!(text, "\nThey are {shipped}. To change or add some, write {own}.");
+        }
         text.push_str(
             "\nVigie reads them when it starts; an answer keeps the price of its moment.",
         );

@@ -149,17 +149,13 @@ impl Check<'_> {
                 Some(expanded) => expanded.map(|path| path.to_string_lossy().into_owned()),
                 None => Some(text.get_ref().clone()),
             };
-            match whole.and_then(|whole| PathPattern::parse(&whole)) {
-                Some(pattern) => found.push(pattern),
-                None => {
-                    let hint = "Write src/**, **/.env* or ~/notes/*: relative ones are below the folder that is worked in, and none climbs with `..`.".to_owned();
-                    self.add(
-                        text.span(),
-                        format!("`{}` names no files", text.get_ref()),
-                        Some(hint),
-                    );
-                }
+            if let Some(pattern) = whole.and_then(|whole| PathPattern::parse(&whole)) {
+                found.push(pattern);
+                continue;
             }
+            let hint = "Write src/**, **/.env* or ~/notes/*: relative ones are below the folder that is worked in, and none climbs with `..`.";
+            let words = format!("`{}` names no files", text.get_ref());
+            self.add(text.span(), words, Some(hint.to_owned()));
         }
         found
     }

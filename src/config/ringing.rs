@@ -150,6 +150,7 @@ impl Check<'_> {
     }
 
     /// `Some(None)`: off.
+    #[expect(clippy::option_option, reason = "a mistake is not the same as off")]
     fn time_or_off(
         &mut self,
         text: &Spanned<String>,

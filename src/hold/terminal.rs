@@ -91,16 +91,13 @@ impl Terminal {
         let mut heard = Vec::with_capacity(bytes.len());
         let mut rest = bytes.as_slice();
         while let Some((first, after)) = rest.split_first() {
-            rest = match rest {
-                [0x1b, b'[', key @ (b'A'..=b'D' | b'H' | b'F'), more @ ..] => {
-                    heard.extend([0x1b, b'O', *key]);
-                    more
-                }
-                _ => {
-                    heard.push(*first);
-                    after
-                }
-            };
+            if let [0x1b, b'[', key @ (b'A'..=b'D' | b'H' | b'F'), more @ ..] = rest {
+                heard.extend([0x1b, b'O', *key]);
+                rest = more;
+            } else {
+                heard.push(*first);
+                rest = after;
+            }
         }
         heard
     }

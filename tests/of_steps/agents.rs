@@ -165,7 +165,7 @@ async fn a_limit_is_waited_for_within_the_timeout_and_said() {
     assert_eq!(lab.model.heard_times("Go on where you were cut off."), 1);
     let Some(lab) = Lab::with(login).await else { return };
     let mut short = prompt("hello => limited 7200 say good morning");
-    short.timeout = Some(std::time::Duration::from_secs(60));
+    short.timeout = Some(std::time::Duration::from_mins(1));
     let why = failed(lab.yard.run(short).await);
     assert!(why.starts_with("it is at its usage limit until ") && why.contains("timeout"), "{why}");
 }

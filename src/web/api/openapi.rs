@@ -1,4 +1,4 @@
-//! The description of the API, as OpenAPI 3.1: what the handlers say of themselves, with what is the same
+//! The description of the API, as `OpenAPI` 3.1: what the handlers say of themselves, with what is the same
 //! for all of them.
 
 use serde_json::{Map, Value, json};

@@ -86,8 +86,8 @@ pub(super) async fn create(
     }
     let text = workflows::sample(&name);
     let (kept, called) = (text.clone(), name.clone());
-    let making = tokio::task::spawn_blocking(move || workflows::create(&folder, &called, &kept));
-    making.await.map_err(|error| internal(&error))?.map_err(|why| not_saved(&why))?;
+    let written = tokio::task::spawn_blocking(move || workflows::create(&folder, &called, &kept));
+    written.await.map_err(|error| internal(&error))?.map_err(|why| not_saved(&why))?;
     app.outside.workflows.look().await;
     let (digest, words) = (workflows::digest(&text), format!("{name} is there."));
     Ok((StatusCode::CREATED, Json(Saved { name, words, digest, runs: true, problems: Vec::new() })))
