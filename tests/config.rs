@@ -125,7 +125,7 @@ fn a_misspelt_key_and_a_misspelt_table_are_said_together() {
     config.toml:4:3: there is no table `projet`
       | [[projet]]
       |   ^^^^^^
-      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, matrix, access, bounds, lord, workflows, secret, policy, budget, ringing.
+      Did you mean `project`? Tables: web, human, project, agent, routing, gates, recording, phone, telegram, matrix, access, bounds, lord, workflows, secret, policy, budget, ringing, telemetry.
     "#);
 }
 

@@ -10,11 +10,11 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
     include_str!("schema/005.sql"),
-    include_str!("schema/007.sql"),
-    include_str!("schema/009.sql"),
     include_str!("schema/006.sql"),
-    include_str!("schema/010.sql"),
+    include_str!("schema/007.sql"),
     include_str!("schema/008.sql"),
+    include_str!("schema/009.sql"),
+    include_str!("schema/010.sql"),
     include_str!("schema/011.sql"),
 ];
 

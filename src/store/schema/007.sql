@@ -1,7 +1,17 @@
--- From here on each line of the journal carries a hash over the one before it and over itself, so that a
--- line that is changed or taken out shows (`vigie audit verify`). Older lines have none.
-ALTER TABLE event ADD COLUMN hash TEXT;
-
--- The number of the first line that has one.
-CREATE TABLE audit (begins INTEGER NOT NULL) STRICT;
-INSERT INTO audit (begins) SELECT coalesce(max(seq), 0) + 1 FROM event;
+-- What digests tell of: the newest are kept.
+CREATE TABLE happened (
+    number INTEGER PRIMARY KEY,
+    body   TEXT NOT NULL
+) STRICT;
+-- The last digest of each person.
+CREATE TABLE digest (
+    human TEXT PRIMARY KEY,
+    body  TEXT NOT NULL
+) STRICT;
+-- What makes no sound for whom.
+CREATE TABLE mute (
+    human TEXT NOT NULL,
+    what  TEXT NOT NULL,
+    body  TEXT NOT NULL,
+    PRIMARY KEY (human, what)
+) STRICT;

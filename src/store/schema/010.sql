@@ -1,5 +1,5 @@
--- Accounts of agents, and what is wrong with them.
-CREATE TABLE outage (
-    account TEXT PRIMARY KEY,
-    body    TEXT NOT NULL
+-- What people allowed for longer than one request. (`grant` is a word of SQL elsewhere.)
+CREATE TABLE permit (
+    number INTEGER PRIMARY KEY,
+    body   TEXT NOT NULL
 ) STRICT;
