@@ -153,7 +153,7 @@ fn tested(config: &Config, test: &PolicyTest, desk: &Desk) -> Result<(), Failure
         asker: test.session.as_deref(),
         risk,
         now: match &test.at {
-            Some(text) => instant(text, desk.clock.now())?,
+            Some(at) => instant(at, desk.clock.now())?,
             None => desk.clock.now(),
         },
     };

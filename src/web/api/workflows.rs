@@ -85,8 +85,8 @@ pub(super) async fn create(
         return Err(not_saved(&NotSaved::Exists(name)));
     }
     let text = workflows::sample(&name);
-    let (kept, called) = (text.clone(), name.clone());
-    let written = tokio::task::spawn_blocking(move || workflows::create(&folder, &called, &kept));
+    let (kept, named) = (text.clone(), name.clone());
+    let written = tokio::task::spawn_blocking(move || workflows::create(&folder, &named, &kept));
     written.await.map_err(|error| internal(&error))?.map_err(|why| not_saved(&why))?;
     app.outside.workflows.look().await;
     let (digest, words) = (workflows::digest(&text), format!("{name} is there."));
