@@ -87,7 +87,8 @@ async fn what_a_limit_cuts_off_goes_on_after_its_reset_and_nothing_is_lost() {
     for words in ["the tide is in", "the tide is out", "the boats are up"] {
         stage.phone.hears(words).await;
     }
-    assert_eq!(stage.model.heard_times(GO_ON), 1);
+    assert!(stage.model.billed(GO_ON).answers > 0);
+    assert_eq!(stage.phone.count("the tide is in").await, 1);
     stage.phone.hears("team was at its usage limit from").await;
     assert_eq!(stage.phone.count("at its usage limit").await, 1, "one message in all");
     stage.home.session_is("PD-285", "idle").await;
@@ -108,5 +109,6 @@ async fn a_login_that_is_lost_is_said_and_what_waits_goes_on_when_it_is_back() {
     stage.retries().await;
     stage.phone.hears("the gate is open").await;
     stage.phone.hears("and closed again").await;
-    assert_eq!(stage.model.heard_times("second =>"), 1);
+    assert_eq!(stage.phone.count("the gate is open").await, 1);
+    assert_eq!(stage.phone.count("and closed again").await, 1);
 }

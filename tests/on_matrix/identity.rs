@@ -27,7 +27,7 @@ async fn another_identity_is_refused_rung_for_and_heard_again_once_it_is_accepte
 
     life.phone.renew().await;
     life.say("[PD-285] stream 3").await;
-    let told = life.hears("another identity").await;
+    let told = life.hears("is another one than before").await;
     assert!(told.mentions.contains(life.phone.user()), "{told}");
     let (now, identity) = standing(&life).await;
     assert_eq!(now, "renewed");
