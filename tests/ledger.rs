@@ -148,7 +148,8 @@ async fn the_ledger_is_the_services_own_count_over_subagents_crashes_resumes_and
     desk.agrees().await;
 
     // A session that it starts itself.
-    let prompt = json!({ "name": "PD-300", "prompt": "-> bash ls ; say the child is done" });
+    let prompt = json!({ "name": "PD-300", "agent": "cc",
+        "prompt": "-> bash ls ; say the child is done" });
     let start =
         format!("[PD-285] => call mcp__vigie__start_session {prompt} then say it is started");
     desk.phone.send("with-a-child", &start).await;
