@@ -208,7 +208,7 @@ fn words(out: &Out, tested: &Tested) -> String {
     if tested.needs_code && asks {
         lines.push("Whoever approves it has to type its code.".into());
     }
-    if tested.effect != "allow" {
+    if tested.by.is_some() && tested.effect != "allow" {
         lines.push("It holds for what the agent asks about. What it does without asking, such as reading in its folder, never comes here: docs/policies.md.".into());
     }
     if !tested.passed_over.is_empty() {
