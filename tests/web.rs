@@ -558,7 +558,7 @@ async fn the_desk_gives_codes_that_nobody_could_guess() {
 async fn the_desk_sees_who_is_heard_and_takes_it_back() {
     let home = Home::start().await;
     let people: Value = home.desk().get("/people").await.unwrap();
-    let chat = json!({ "bridge": "crows", "chat": "-7", "room": "forum", "by": "ines", "shut": "thrown out" });
+    let chat = json!({ "bridge": "crows", "chat": "-7", "room": "forum", "by": "ines", "shut": "thrown out", "held": false });
     assert_eq!(people, json!({ "identities": [], "chats": [chat] }));
     let _: PeopleShape = serde_json::from_value(people).unwrap();
     let done: Done = home.desk().delete("/people/crows/-7").await.unwrap();

@@ -174,9 +174,13 @@ impl Yard {
 
     pub(crate) async fn told(&self) -> Told {
         let mut mail = self.mail.lock().await;
-        match timeout(DEADLINE, mail.recv()).await.expect("nothing is told").unwrap() {
-            Mail::Event(Event::Step(told)) => told.told,
-            other => panic!("{other:?}"),
+        loop {
+            match timeout(DEADLINE, mail.recv()).await.expect("nothing is told").unwrap() {
+                Mail::Event(Event::Step(told)) => return told.told,
+                // What it cost is the ledger's, and no part of what is told of the attempt.
+                Mail::Event(Event::StepUsed { .. }) => {}
+                other => panic!("{other:?}"),
+            }
         }
     }
 
