@@ -34,8 +34,8 @@ const AT_ONCE: u32 = 3;
 async fn at_each(dies: impl AsyncFn(u32) -> bool) -> u32 {
     let mut first = 1;
     loop {
-        let died = join_all((first..first + AT_ONCE).map(|at| dies(at))).await;
-        let through = (first..).zip(died).find(|(_, died)| !died);
+        let dead = join_all((first..first + AT_ONCE).map(|at| dies(at))).await;
+        let through = (first..).zip(dead).find(|(_, dead)| !dead);
         if let Some((at, _)) = through {
             return at - 1;
         }
