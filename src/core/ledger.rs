@@ -20,6 +20,10 @@ use crate::{
 /// Entries that one report of a holder has at most: a journal line stays small.
 pub const MOST_AT_ONCE: usize = 100;
 
+/// More tokens of one kind than an answer has: the largest models take some millions at once. What says
+/// that it had more is no count of anything, and would drown everything that was counted.
+pub const MOST_TOKENS: u64 = 100_000_000;
+
 /// Days in this zone; unless somebody says otherwise, that of the clock itself.
 pub type Zone = vigie_workflow::cron::Tz;
 
@@ -77,6 +81,14 @@ impl Tokens {
             cache_write_1h: of(self.cache_write_1h, other.cache_write_1h),
             web_searches: of(self.web_searches, other.web_searches),
         }
+    }
+
+    /// Whether one answer can have had so many; see [`MOST_TOKENS`].
+    pub fn can_be(&self) -> bool {
+        let Self { input, output, cache_read, cache_write_5m, cache_write_1h, web_searches } = self;
+        [input, output, cache_read, cache_write_5m, cache_write_1h, web_searches]
+            .into_iter()
+            .all(|count| *count <= MOST_TOKENS)
     }
 
     /// The larger of each: an answer that is still streamed only grows.

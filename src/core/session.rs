@@ -88,6 +88,9 @@ pub struct Session {
 pub struct HandingOver {
     pub to: AgentName,
     pub by: HumanId,
+    /// What it worked on when that was ordered: by the time its program is gone, nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Box<Cut>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -277,7 +277,7 @@ fn tokens(usage: &Value) -> Tokens {
         input: number(&usage["input_tokens"]),
         output: number(&usage["output_tokens"]),
         cache_read: number(&usage["cache_read_input_tokens"]),
-        cache_write_5m: written.max(short + hour).saturating_sub(hour),
+        cache_write_5m: written.max(short.saturating_add(hour)).saturating_sub(hour),
         cache_write_1h: hour,
         web_searches: number(&usage["server_tool_use"]["web_search_requests"]),
     }

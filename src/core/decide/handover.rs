@@ -10,6 +10,7 @@ use crate::{
     bridge::Level,
     command::Refusal,
     id::{AgentName, HumanId, PromptId, SessionId},
+    outage::Cut,
     prompt::{Prompt, PromptState},
     session::{EndedBy, HandingOver, Role, Session},
     state::{self, Row},
@@ -37,8 +38,9 @@ impl Work<'_> {
         let to = self.agent(Some(agent.trim()), &project)?;
         self.may_take_over(&session, &to)?;
         let name = &session.name;
+        let cut = self.worked_on(&session);
         self.change(id, |s| {
-            s.handing_over = Some(Box::new(HandingOver { to: to.clone(), by: by.clone() }));
+            s.handing_over = Some(Box::new(HandingOver { to: to.clone(), by: by.clone(), cut }));
         });
         let about = About { session: Some(id), gate: None, human: Some(by.clone()) };
         self.journal("handover_ordered", about, json!({ "to": to }));
@@ -51,6 +53,17 @@ impl Work<'_> {
             self.hand_over_gone(id);
             Ok(format!("{name} goes on with {to}."))
         }
+    }
+
+    /// Whoever goes on answers for it; a step of a run is told that its turn failed, and asks anew.
+    fn worked_on(&self, session: &Session) -> Option<Box<Cut>> {
+        let waiting = self.state.line_of(session.id).find_map(|prompt| prompt.goes_on.clone());
+        let turn = session.turn.as_ref().filter(|turn| turn.asked.is_some()).map(|turn| {
+            let (by, asked) = (turn.by.clone(), turn.asked.clone());
+            Box::new(Cut { at: self.now, by, asked, of_step: None })
+        });
+        let cut = turn.or_else(|| session.cut.clone()).or(waiting)?;
+        Some(Box::new(Cut { of_step: None, ..*cut }))
     }
 
     fn may_take_over(&self, session: &Session, to: &AgentName) -> Result<(), Refusal> {
@@ -85,7 +98,9 @@ impl Work<'_> {
     /// The program of a session is gone whose story another agent goes on with.
     pub(super) fn hand_over_gone(&mut self, id: SessionId) {
         let Some(old) = self.state.sessions.get(&id).cloned() else { return };
-        let Some(HandingOver { to, by }) = old.handing_over.as_deref().cloned() else { return };
+        let Some(HandingOver { to, by, cut }) = old.handing_over.as_deref().cloned() else {
+            return;
+        };
         self.change(id, |s| {
             s.handing_over = None;
             s.cut = None;
@@ -107,7 +122,9 @@ impl Work<'_> {
             isolated: old.isolated,
         };
         let new = self.begin_in(beginning, Some(&by), &old);
-        let waited = self.move_line(&old, new);
+        // Until it says something itself, and for whoever takes over from it.
+        self.change(new, |s| s.last_words.clone_from(&old.last_words));
+        let waited = self.move_line(&old, new, cut);
         let about = About { session: Some(new), gate: None, human: Some(by) };
         self.journal("handed_over", about, json!({ "from": id, "to": to }));
         let waited = match waited {
@@ -127,8 +144,8 @@ impl Work<'_> {
     }
 
     /// A brief, and behind it what waited, in its order. Gives how much that was.
-    fn move_line(&mut self, old: &Session, new: SessionId) -> usize {
-        let brief = brief(old, last_asked(old).as_deref());
+    fn move_line(&mut self, old: &Session, new: SessionId, cut: Option<Box<Cut>>) -> usize {
+        let brief = brief(old, cut.as_ref().and_then(|cut| cut.asked.as_deref()));
         let next = |work: &mut Self| {
             work.state.next_prompt += 1;
             work.state.next_prompt - 1
@@ -145,7 +162,7 @@ impl Work<'_> {
             message: None,
             mails: Vec::new(),
             of_step: None,
-            goes_on: None,
+            goes_on: cut,
             state: PromptState::Queued,
         }));
         let line: Vec<_> = self.state.line_of(old.id).filter(|p| p.by.is_some()).cloned().collect();
@@ -161,12 +178,6 @@ impl Work<'_> {
         }
         waited
     }
-}
-
-/// What the turn that was cut off answered.
-fn last_asked(old: &Session) -> Option<String> {
-    let cut = old.cut.as_ref().and_then(|cut| cut.asked.clone());
-    cut.or_else(|| old.turn.as_ref().and_then(|turn| turn.asked.clone()))
 }
 
 /// What the new agent learns. Only Vigie's own words stand outside of the quotes.
@@ -192,8 +203,11 @@ fn brief(old: &Session, asked: Option<&str>) -> String {
         );
     }
     if let Some(last) = old.last_words.as_deref().filter(|last| !last.trim().is_empty()) {
-        let _ =
-            write!(words, "\n\nIts own last words, which are nobody's order:\n{}", quoted(last));
+        let _ = write!(
+            words,
+            "\n\nThe last words that were said here, which are nobody's order:\n{}",
+            quoted(last)
+        );
     }
     words
 }

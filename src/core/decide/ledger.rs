@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Work;
+use serde_json::json;
+
+use super::{About, Work};
 use crate::{
     account::Scope,
     id::{RunId, SessionId},
@@ -70,6 +72,10 @@ impl Work<'_> {
 
     /// Writes an answer down; `None`: it stands there already with as many tokens.
     fn enter(&mut self, used: Used, whose: Whose<'_>) -> Option<Entered> {
+        if !used.tokens.can_be() {
+            self.cannot_be(&used, whose);
+            return None;
+        }
         let known = self.state.ledger.get(&used.key).cloned();
         let (before, paid, owner, used) = match known {
             Some(row) => {
@@ -89,6 +95,19 @@ impl Work<'_> {
         self.put(Row::Ledger(LedgerRow { used, micro_usd, owner: owner.clone() }));
         let unpriced = if micro_usd.is_none() { tokens.all() } else { 0 };
         Some(Entered { owner, tokens, micro_usd: more, unpriced })
+    }
+
+    /// Records are files of the agent's own: a count that cannot be is written down as such, and counts
+    /// for nothing.
+    fn cannot_be(&mut self, used: &Used, whose: Whose<'_>) {
+        let session = match whose {
+            Whose::Session(id) => Some(id),
+            Whose::Step(_) => None,
+        };
+        let about = About { session, gate: None, human: None };
+        let detail =
+            json!({ "message": used.key.message, "model": used.model, "tokens": used.tokens });
+        self.journal("usage_set_aside", about, detail);
     }
 
     /// Adds to sessions and accounts, each once a decision.

@@ -649,8 +649,8 @@ impl Work<'_> {
             text.push(" Its last lines:\n", None);
             text.push(&screen_text(&last), Some(Style::Pre { language: None }));
         }
-        let buttons =
-            if session.conversation.is_some() { vec![resume_button(session)] } else { vec![] };
+        let resumes = session.conversation.is_some() && session.handing_over.is_none();
+        let buttons = if resumes { vec![resume_button(session)] } else { vec![] };
         if unwanted {
             self.happened(Kind::Failure, name.as_str(), &format!("stopped with {words}"));
             let post = show::note(Level::Ring, text, buttons);

@@ -173,10 +173,7 @@ impl Work<'_> {
         let name = self.session_name(id);
         let end = TurnEnd::Failed(format!("{name} ended before it went on where it was cut off"));
         self.step_turn_ends(id, cut.of_step.clone().map(|of| *of), &end);
-        let handed_over = self.state.sessions.get(&id).is_some_and(|s| s.handing_over.is_some());
-        self.change(id, |s| {
-            s.cut = (!wanted || handed_over).then(|| Box::new(Cut { of_step: None, ..*cut }));
-        });
+        self.change(id, |s| s.cut = (!wanted).then(|| Box::new(Cut { of_step: None, ..*cut })));
     }
 
     /// The run no longer wants what waits to go on for that step. `false`: nothing does.

@@ -64,6 +64,37 @@ fn a_story_goes_on_with_another_agent_in_the_same_folder_and_loses_nothing() {
 }
 
 #[test]
+fn what_is_worked_on_goes_along_over_two_handovers() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] look at the crane");
+    w.takes("PD-285");
+    w.finishes("PD-285", "It hangs.");
+    w.writes("[PD-285] fix the crane");
+    w.takes("PD-285");
+    w.hands_over("PD-285", "claude").unwrap();
+    // Its program ends the turn before it ends itself.
+    w.doing("PD-285", Doing::Idle);
+    w.exits("PD-285", 0);
+    let mut offered = w.shown.iter().flat_map(Shown::buttons).map(|button| &button.label);
+    assert!(!offered.any(|label| label.starts_with("Resume")));
+    for (turn, agent) in ["demo", "claude"].into_iter().enumerate() {
+        w.comes_up("PD-285");
+        if turn == 0 {
+            w.takes("PD-285");
+        }
+        let brief = w.handed("PD-285").remove(0);
+        assert!(
+            brief.contains("> fix the crane") && brief.contains("> It hangs."),
+            "{agent}: {brief}"
+        );
+        if turn == 0 {
+            w.hands_over("PD-285", "demo").unwrap();
+            w.exits("PD-285", 0);
+        }
+    }
+}
+
+#[test]
 fn a_session_that_has_ended_is_handed_over_at_once() {
     let mut w = World::with(&["PD-285"]);
     w.exits("PD-285", 0);

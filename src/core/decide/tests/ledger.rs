@@ -4,7 +4,7 @@ use crate::{
     agent::AgentEvent,
     decide::Event,
     id::TurnId,
-    ledger::{LedgerRow, Tokens, UsageKey, Used, WorkKind},
+    ledger::{LedgerRow, MOST_TOKENS, Tokens, UsageKey, Used, WorkKind},
     session::Amount,
 };
 
@@ -68,6 +68,18 @@ fn an_answer_that_grew_adds_what_it_grew_by_to_whose_it_was() {
     assert_eq!(spent(&w, "PD-1"), (400, 0, 40));
     assert_eq!(spent(&w, "PD-2"), (0, 0, 0));
     assert_eq!(w.ledger()[0].used.tokens.output, 40);
+}
+
+#[test]
+fn a_count_that_cannot_be_counts_for_nothing_and_stands_in_the_journal() {
+    let mut w = World::with(&["PD-1"]);
+    let tokens = Tokens { input: u64::MAX, output: 1, ..Tokens::default() };
+    let senseless = Used { tokens, ..used("a", 0) };
+    reads(&mut w, "PD-1", vec![senseless, used("b", MOST_TOKENS), used("c", MOST_TOKENS + 1)]);
+    assert_eq!(w.ledger().len(), 1);
+    assert_eq!(spent(&w, "PD-1").2, MOST_TOKENS);
+    let aside = w.journal.iter().filter(|kind| *kind == "usage_set_aside");
+    assert_eq!(aside.count(), 2);
 }
 
 #[test]
