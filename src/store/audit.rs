@@ -135,6 +135,16 @@ fn verify(db: &Connection, expect: Option<&str>) -> Result<Chain, StoreError> {
         chain.standing = Standing::Changed { seq: 0 }; // Vigie counts from 1
         return Ok(chain);
     }
+    // Lines of an older Vigie have no hash: whoever moved the beginning moved it over lines that do.
+    let moved: Option<i64> = db.query_row(
+        "SELECT min(seq) FROM event WHERE seq < ?1 AND hash IS NOT NULL",
+        [begins],
+        |row| row.get(0),
+    )?;
+    if let Some(seq) = moved {
+        chain.standing = Standing::Changed { seq: number(seq) };
+        return Ok(chain);
+    }
     let mut statement = db.prepare(&format!("{LINES} WHERE seq >= ?1 ORDER BY seq"))?;
     let mut rows = statement.query([begins])?;
     let mut next = begins;
@@ -221,6 +231,10 @@ mod tests {
             ("UPDATE event SET human = 'mate' WHERE seq = 1", Standing::Changed { seq: 1 }),
             ("UPDATE event SET at = 1 WHERE seq = 5", Standing::Changed { seq: 5 }),
             ("UPDATE event SET hash = NULL WHERE seq = 2", Standing::Changed { seq: 2 }),
+            (
+                "UPDATE audit SET begins = 1000; UPDATE event SET human = 'mate' WHERE seq = 4",
+                Standing::Changed { seq: 1 },
+            ),
             ("DELETE FROM event WHERE seq = 2", Standing::Missing { seq: 2 }),
             ("DELETE FROM event WHERE seq = 5", Standing::Missing { seq: 5 }),
             ("DELETE FROM event", Standing::Missing { seq: 1 }),
