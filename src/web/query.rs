@@ -19,9 +19,12 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
         match Parsed::try_from_uri(&parts.uri) {
             Ok(Parsed(asked)) => Ok(Self(asked)),
             Err(error) => {
+                // "Failed to deserialize query string: days: invalid digit found in string"
                 let why = error.body_text();
-                let fault = Fault::unreadable(why)
-                    .hint("Look at what stands behind the `?` of the address, or leave it out.");
+                let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
+                let fault =
+                    Fault::unreadable(format!("what stands behind the `?` of its address: {why}"))
+                        .hint("Write it otherwise, or leave it out.");
                 Err(answer(&parts.headers, &fault))
             }
         }
