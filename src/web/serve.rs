@@ -215,7 +215,7 @@ fn browsers(app: &App) -> Router {
         .nest("/api/v1", api::router())
         .route("/metrics", get(metrics::show))
         .merge(pages::router())
-        .fallback(pages::nothing_here);
+        .fallback(async || Fault::no_such_page());
     let open = login::router().route("/healthz", get(healthz));
     if let Some(phone) = &app.outside.phone {
         let page = phone.router.clone().layer(middleware::from_fn(phone_allowed));

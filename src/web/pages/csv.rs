@@ -5,10 +5,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::page_of;
 use crate::web::fault::Fault;
 
-/// The table as a file of that name, or why there is none as a page.
+/// The table as a file of that name, or why there is none.
 pub(super) fn answer(name: &str, table: Result<String, Fault>) -> Response {
     match table {
         Ok(text) => {
@@ -19,7 +18,7 @@ pub(super) fn answer(name: &str, table: Result<String, Fault>) -> Response {
             ];
             (headers, text).into_response()
         }
-        Err(fault) => page_of(&fault),
+        Err(fault) => fault.into_response(),
     }
 }
 

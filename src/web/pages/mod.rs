@@ -15,12 +15,7 @@ mod terminal;
 mod waiting;
 mod workflow;
 
-use axum::{
-    Router,
-    extract::Request,
-    response::{Html, IntoResponse, Response},
-    routing::get,
-};
+use axum::{Router, routing::get};
 use vigie_core::{
     Timestamp,
     command::{CardView, Command, Reply, Status},
@@ -36,7 +31,6 @@ use super::{
     api::{self, ask, unexpected},
     fault::Fault,
     people::Caller,
-    query,
     serve::App,
 };
 use crate::config::{OnOff, Role};
@@ -60,17 +54,6 @@ pub(super) fn router() -> Router<App> {
         .route("/runs/{name}/log", get(log::follow))
         .route("/workflows/{*name}", get(workflow::show))
         .route("/system", get(system::show))
-}
-
-/// A page where there is none; programs read the same as JSON.
-pub(super) async fn nothing_here(request: Request) -> Response {
-    query::answer(request.headers(), &Fault::no_such_page())
-}
-
-/// A fault as a page of its own.
-pub(super) fn page_of(fault: &Fault) -> Response {
-    let html = vigie_dashboard::frame::fault(fault.words(), fault.hint_words());
-    (fault.status(), Html(html)).into_response()
 }
 
 /// What every page is drawn from.
