@@ -20,8 +20,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
                 // "Failed to deserialize query string: days: invalid digit found in string"
                 let why = error.body_text();
                 let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
-                let words = format!("what stands behind the `?` of its address: {why}");
-                Err(Fault::unreadable(words).hint("Write it otherwise, or leave it out."))
+                let hint = format!("Behind the `?` stands what cannot be read: {why}.");
+                Err(Fault::unreadable("its address asks for what there is not").hint(hint))
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     id::{GateCode, GateId, HumanId, PromptId, SessionId},
     nearest::nearest,
     prompt::{Prompt, PromptMessage, PromptState},
-    session::{Launch, Session},
+    session::{Ended, Launch, Life, Session},
     state::{Row, State},
     text,
 };
@@ -398,6 +398,15 @@ impl State {
             queued: self.line_of(id).count(),
             unread_mail: self.mail_of(id).count(),
             started_by: self.session_started_by(&session),
+            ended_by: match &session.life {
+                Life::Ended { how: Ended::By { human }, .. } => Some(self.name_of(human)),
+                Life::Ended { how: Ended::Itself | Ended::ByAgent { .. }, .. }
+                | Life::Starting { .. }
+                | Life::Idle { .. }
+                | Life::Working { .. }
+                | Life::NeedsDesk { .. }
+                | Life::Lost { .. } => None,
+            },
             limited: self.limited(&session),
             session,
         })

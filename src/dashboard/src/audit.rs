@@ -148,12 +148,12 @@ fn row(line: &Line) -> Markup {
         tr role="row" id=(format!("e{}", line.seq)) {
             td.num.dim role="cell" { (day_and_clock(line.at)) }
             th role="rowheader" scope="row" { (kind(&line.kind)) }
-            td role="cell" data-l="Who" { (said(line.who.as_deref().unwrap_or("–"))) }
+            td role="cell" data-l="Who" { @if let Some(who) = &line.who { (said(who)) } }
             td role="cell" data-l="About" {
                 @match &line.about {
                     Some((name, Some(href))) => { a.key href=(href) { (said(name)) } }
                     Some((name, None)) => { span.key { (said(name)) } }
-                    None => { "–" }
+                    None => {}
                 }
             }
             td role="cell" {

@@ -152,14 +152,14 @@ pub fn fault(words: &str, hint: Option<&str>) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
                 meta name="color-scheme" content="light dark";
-                title { (plain(words)) " · Vigie" }
+                title { (plain(&sentence(words))) " · Vigie" }
                 link rel="icon" href="/assets/favicon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/assets/look.css";
             }
             body {
                 main.door id="main" {
                     p.brand { img src="/assets/icon.svg" width="32" height="32" alt=""; " Vigie" }
-                    div { h1 { (said(words)) } @if let Some(hint) = hint { p.dim { (said(hint)) } } }
+                    div { h1 { (said(&sentence(words))) } @if let Some(hint) = hint { p.dim { (said(hint)) } } }
                     p { a href="/board" { "Board" } }
                 }
             }
@@ -171,6 +171,12 @@ pub fn fault(words: &str, hint: Option<&str>) -> String {
 /// Text from outside where no markup can be: what would not be seen is written out.
 fn plain(text: &str) -> String {
     vigie_core::text::reveal(text).text.text
+}
+
+/// With a capital letter.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// "IC" of "Inès Caradec".

@@ -120,7 +120,7 @@ pub fn page(system: &System) -> Page {
     let main = html! {
         div.head {
             h1 { "System" }
-            p.small.dim { "vigie " (version) ", up for " (age(system.up_since, system.now)) ", event " (system.seq) }
+            p.small.dim { "vigie " (version) ", up since " (day_and_clock(system.up_since)) ", event " (system.seq) }
             @if system.may_examine {
                 div.end.under { form.act data-post="/doctor" { button.btn { "Run the doctor" } } }
             }

@@ -53,6 +53,7 @@ fn view(life: Life) -> SessionView {
         queued: 0,
         unread_mail: 0,
         started_by: None,
+        ended_by: None,
         limited: None,
     }
 }
