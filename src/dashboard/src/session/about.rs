@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use vigie_core::{
     mail::{Mail, MailState},
     prompt::{Prompt, PromptState},
-    session::Session,
+    session::{Counted, Session},
 };
 
 use super::{Deeds, SessionPage};
@@ -117,9 +117,11 @@ fn budget(session: &Session) -> Markup {
     html! { (words) " " meter min="0" max=(most) value=(used) aria-label="Budget used" { (words) } }
 }
 
-/// What it cost, as its agent counts.
+/// What it cost.
 pub(super) fn cost(session: &Session) -> Markup {
     let spent = &session.spent;
+    // Its records do not say with which start of the program an answer came.
+    let told = spent.counted == Counted::Told;
     let row = |name: &str, input: u64, output: u64, micro: u64| {
         html! {
             tr {
@@ -133,12 +135,15 @@ pub(super) fn cost(session: &Session) -> Markup {
             table {
                 thead { tr { th scope="col" { "Since" } th.n scope="col" { "Input" } th.n scope="col" { "Output" } th.n scope="col" { "Cost" } } }
                 tbody {
-                    (row("This start of its program", spent.run_input_tokens, spent.run_output_tokens, spent.run_micro_usd))
+                    @if told { (row("This start of its program", spent.run_input_tokens, spent.run_output_tokens, spent.run_micro_usd)) }
                     (row("The whole session", spent.input_tokens, spent.output_tokens, spent.micro_usd))
                 }
             }
         }
-        p.foot.small.dim { "As the agent counts it, at list prices. " a href="/ledger" { "Ledger" } }
+        p.foot.small.dim {
+            @if told { "As the agent counts it, at list prices. " } @else { "Counted from its answers, one by one, at the prices Vigie knows. " }
+            a href="/ledger" { "Ledger" }
+        }
     }
 }
 

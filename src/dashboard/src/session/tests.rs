@@ -124,6 +124,16 @@ fn every_page_of_it_has_an_address_and_says_which_it_is() {
 }
 
 #[test]
+fn what_one_start_cost_is_said_only_where_the_agent_tells_it() {
+    let told = working();
+    assert!(drawn(&told, Deeds::Look, Named::This, Pane::Cost).contains("This start of its"));
+    let mut counted = told;
+    counted.session.spent.counted = vigie_core::session::Counted::Records;
+    let shown = drawn(&counted, Deeds::Look, Named::This, Pane::Cost);
+    assert!(!shown.contains("This start of its") && shown.contains("one by one"), "{shown}");
+}
+
+#[test]
 fn a_conversation_is_turns_with_its_tools_folded_and_all_of_it_is_text() {
     let said = |what| Said { at: Some(now()), what };
     let talk = Talk {
