@@ -176,3 +176,28 @@ fn became(state: &MailState) -> Markup {
         MailState::Dead { why, .. } => html! { "Not read: " (said(why)) "." },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use vigie_core::{Timestamp, id::MailId};
+
+    #[test]
+    fn what_sessions_write_each_other_is_text() {
+        let id = MailId::from_parts(Timestamp::default(), 1);
+        let one: Mail = serde_json::from_value(json!({
+            "id": id, "number": 1, "thread": id, "batch": id, "reply_to": null, "key": null,
+            "from": { "from": "client", "token": format!("tok_{}", "0".repeat(26)), "name": "<b>ci\u{202e}" },
+            "to": { "to": "humans" }, "text": "<script>document.title='owned'</script>\u{202e}gnp",
+            "sent": Timestamp::default(), "hops": 0, "depth": 0, "answers": null, "tries": 3,
+            "state": { "state": "dead", "why": "<i>gone", "at": Timestamp::default() },
+        }))
+        .unwrap();
+        let shown = mail(&[one]).0;
+        for evil in ["<script", "<b>ci", "<i>gone", "\u{202e}"] {
+            assert!(!shown.contains(evil), "{evil}: {shown}");
+        }
+        assert!(shown.contains("&lt;script&gt;") && shown.contains("Not read"), "{shown}");
+    }
+}
