@@ -42,7 +42,7 @@ pub struct System<'a> {
 }
 
 /// A machine that runs sessions; what it does not say of itself is not there.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
     pub name: String,
     /// "Debian GNU/Linux 13 (trixie), Linux 6.12.9".

@@ -35,6 +35,7 @@ fn queue(page: &SessionPage) -> Markup {
 
 fn waiting(page: &SessionPage, prompt: &Prompt) -> Markup {
     let from = match (&prompt.by, &prompt.of_step) {
+        (Some(human), _) if human == page.me => "from you".into(),
         (Some(human), _) => format!("from {human}"),
         (None, Some(_)) => "from a workflow".into(),
         (None, None) => "from other sessions".into(),
