@@ -1,6 +1,7 @@
 //! Builds every part and joins them; the only file that knows all.
 
 mod doctor;
+mod host;
 #[cfg(feature = "matrix")]
 mod matrix;
 mod sight;
@@ -390,6 +391,7 @@ fn outside(joined: Joined) -> Outside {
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
     let (events, history, mail) = (store.clone(), store.clone(), store.clone());
     let protections = protections(&ground.lacking);
+    let host = host::reader(&ground.data);
     let projects = ground.config.projects.iter().map(|project| project.name.to_string()).collect();
     let agents = ground.config.agents.iter().map(|agent| agent.name.to_string()).collect();
     Outside {
@@ -437,6 +439,7 @@ fn outside(joined: Joined) -> Outside {
         assets: vigie_phone::assets_router(&vigie_dashboard::files::FILES),
         versions: versions(),
         doctor,
+        host,
         projects,
         agents,
         phone: phone.map(|phone| PhoneMount {

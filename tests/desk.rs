@@ -9,7 +9,12 @@ mod support {
 
 use browser_lab::{Key, Look};
 use serde_json::{Value, json};
-use support::desk::{Desk, demo_home, new};
+use support::{
+    desk::{Desk, demo_home, new},
+    home::Home,
+};
+use vigie::{clock::Clock, store::Store};
+use vigie_core::{delivery::Delivery, id::DeliveryId, state::Row};
 
 #[tokio::test]
 async fn the_board_is_true_while_it_is_looked_at() {
@@ -170,5 +175,120 @@ async fn words_of_ones_own_outlive_the_card_they_were_for() {
     let _: Value = home.desk().post(&answer, &json!({ "choice": "approve" })).await.unwrap();
     desk.shows("This is over meanwhile. Your words were not sent").await;
     desk.holds("document.querySelector('article textarea').value === 'half a reason'").await;
+    desk.close().await;
+}
+
+/// A message about PD-285 that the phone's chat refused.
+async fn refused(home: &Home, session: &Value, words: &str) {
+    let now = Clock::system().now();
+    let delivery: Delivery = serde_json::from_value(json!({
+        "id": DeliveryId::from_parts(now, 7), "number": 1_000,
+        "to": { "bridge": "phone", "chat": "main", "spot": { "spot": "main" } },
+        "what": { "what": "post", "reply_to": null, "post": { "from": null, "level": "note",
+            "body": { "body": "text", "text": { "text": words, "spans": [] }, "part": null, "buttons": [] } } },
+        "rank": "final", "session": session["id"], "newest": null,
+        "state": { "delivery": "missed", "why": "<b>too strange</b>\u{202e}", "at": now },
+    }))
+    .unwrap();
+    let store = Store::open(&home.data()).unwrap();
+    store.write(vec![Row::Delivery(delivery)]).await.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_did_not_arrive_is_known_after_a_start_and_tried_again_from_the_page() {
+    let mut home = demo_home().await;
+    new(&home, "PD-285", "").await;
+    let Some(desk) = Desk::open(&home, Look::PHONE, "/system").await else { return };
+    desk.shows("Nothing of the last seven days").await;
+    desk.find("//dl//dt[.='Sessions']/following-sibling::dd[contains(., '1 live')]").await;
+    let session = home.session("PD-285").await;
+    home.kill();
+    refused(&home, &session, "the ferries are counted").await;
+    home.up().await;
+    desk.find(
+        "//li[contains(., 'A message about PD-285 did not reach phone: <b>too strange</b>')]",
+    )
+    .await;
+    desk.clean("system-undelivered-390-light").await;
+    desk.tap("//section[@id='undelivered']//button[.='Try again']").await;
+    desk.shows("It goes to phone once more.").await;
+    desk.shows("Nothing of the last seven days").await;
+    desk.page.goto(&format!("http://{}/phone#/chat", home.address)).await.unwrap();
+    desk.shows("the ferries are counted").await;
+    desk.close().await;
+}
+
+/// Whatever a page shows: bytes as they come.
+const LIGHT: u64 = 100_000;
+
+#[tokio::test]
+async fn every_page_is_whole_and_light_in_every_look_and_asks_nobody_else() {
+    let home = demo_home().await;
+    let long = "Wechselkursabsicherungsvertragsverlängerung".repeat(4);
+    new(&home, "PD-285", &format!("{long} <b>\u{202e}gnp.exe</b>")).await;
+    new(&home, "a-name-as-long-as-a-session-can-have-one", "Offline tickets").await;
+    home.send("PD-285", "leave a note").await;
+    home.session_is("PD-285", "waiting").await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/board").await else { return };
+    for (page, path) in [
+        ("board", "/board"),
+        ("board-none", "/board?find=nothing-is-called-so"),
+        ("waiting", "/waiting"),
+        ("session", "/sessions/PD-285"),
+        ("conversation", "/sessions/PD-285?view=conversation"),
+        ("runs", "/runs"),
+        ("workflow", "/workflows/quick-change"),
+        ("ledger", "/ledger"),
+        ("audit", "/audit"),
+        ("system", "/system"),
+        ("unreadable", "/ledger?days=-1"),
+        ("nothing", "/there-is-no-such-page"),
+    ] {
+        desk.page.goto(&format!("http://{}{path}", home.address)).await.unwrap();
+        desk.holds("(document.getElementById('conn')?.textContent ?? 'Live') === 'Live'").await;
+        let weight = desk.weighs().await;
+        assert!(weight < LIGHT, "{page} weighs {weight}");
+        for look in [Look::DESK, Look::PHONE] {
+            for look in [look, look.dark()] {
+                desk.seen_as(look).await;
+                let scheme = if look.dark { "dark" } else { "light" };
+                desk.clean(&format!("every-{page}-{}-{scheme}", look.width)).await;
+            }
+        }
+        desk.seen_as(Look::DESK).await;
+        if ["board", "waiting", "session", "workflow", "system"].contains(&page) {
+            desk.walk().await;
+        }
+    }
+    desk.page.goto(&format!("http://{}/board", home.address)).await.unwrap();
+    desk.tap("//summary[contains(@class, 'me')]").await;
+    desk.tap("//button[.='Sign out']").await;
+    desk.find("//form[@action='/login']").await;
+    for look in [Look::DESK.dark(), Look::PHONE] {
+        desk.seen_as(look).await;
+        desk.clean(&format!("every-login-{}", look.width)).await;
+    }
+    desk.close().await;
+}
+
+/// As a browser tells a page that another tab is in front of it.
+const HIDDEN: &str = "Object.defineProperty(document, 'hidden', { configurable: true, get: () => window.away }); \
+    window.away = arguments[0]; document.dispatchEvent(new Event('visibilitychange'))";
+
+#[tokio::test]
+async fn a_tab_behind_another_lets_go_and_goes_on_where_things_stand() {
+    let home = demo_home().await;
+    new(&home, "PD-285", "").await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/board").await else { return };
+    desk.find("//p[@id='conn'][.='Live']").await;
+    desk.page.execute(HIDDEN, vec![json!(true)]).await.unwrap();
+    desk.find("//p[@id='conn'][.='Paused']").await;
+    new(&home, "PD-286", "").await;
+    new(&home, "PD-287", "").await;
+    desk.holds("!document.body.innerText.includes('PD-286')").await;
+    desk.page.execute(HIDDEN, vec![json!(false)]).await.unwrap();
+    desk.find("//p[@id='conn'][.='Live']").await;
+    desk.find("//tr[.//b[.='PD-287']]").await;
+    desk.holds("document.querySelectorAll('table.board tbody tr').length === 3").await;
     desk.close().await;
 }

@@ -117,7 +117,7 @@ async fn it_fits_a_phone_in_the_dark_and_goes_out_as_a_table() {
 
     // A query that cannot be read is answered with a page.
     desk.page.goto(&format!("http://{}/ledger?days=many", home.address)).await.unwrap();
-    desk.shows("the request cannot be read").await;
+    desk.shows("days: invalid digit found in string").await;
     desk.find("//a[.='Board']").await;
     desk.close().await;
 }

@@ -236,3 +236,47 @@ async fn the_list_keeps_to_one_workflow_and_hostile_values_are_text() {
         .await;
     desk.close().await;
 }
+
+#[tokio::test]
+async fn a_new_workflow_is_made_runs_and_is_told_from_a_session_on_the_board() {
+    let home = home().await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/runs").await else { return };
+    desk.tap("//summary[contains(., 'New workflow…')]").await;
+    let name = desk.find("//input[@id='new-workflow']").await;
+    name.send_keys("no name at all").await.unwrap();
+    desk.tap("//button[.='Make it']").await;
+    desk.find("//form[@data-post='/workflows']//p[@role='alert'][not(@hidden)]").await;
+    name.clear().await.unwrap();
+    name.send_keys("nightly-count").await.unwrap();
+    desk.tap("//button[.='Make it']").await;
+    desk.holds("location.pathname === '/workflows/nightly-count'").await;
+    desk.find("//p[@id='verdict'][contains(., 'It runs')]").await;
+    assert!(home.folder("workflows").join("nightly-count.yaml").is_file());
+    desk.tap("//form[@id='run-form']//button[contains(., 'Run')]").await;
+    desk.holds("location.pathname === '/runs/nightly-count-1'").await;
+    desk.find("//div[contains(@class, 'head')]/span[contains(@class, 'done')]").await;
+
+    // One that goes on stands on the board with a mark of its own, and leads to its page.
+    home.run("ship", "quay", json!({})).await;
+    desk.page.goto(&format!("http://{}/board", home.address)).await.unwrap();
+    desk.find("//tr[.//b[.='ship-1']]//i[contains(@class, 'kind')][contains(., 'run')]").await;
+    desk.tap("//a[.//b[.='ship-1']]").await;
+    desk.holds("location.pathname === '/runs/ship-1'").await;
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn a_log_goes_on_after_a_break_without_a_gap_or_a_line_twice() {
+    let mut home = home().await;
+    let run = home.run("ship", "quay", json!({})).await;
+    home.prints(&run, "build", "builds").await;
+    let Some(desk) = Desk::open(&home, Look::DESK, "/runs/ship-1?step=build").await else { return };
+    let log = "document.querySelector('pre[data-log]')?.textContent";
+    desk.holds(&format!("{log} === 'builds <b>staging</b>\\n'")).await;
+    home.kill();
+    desk.find("//p[@id='conn-bar'][contains(., 'Nothing will be missed')]").await;
+    let_go(&home);
+    home.up().await;
+    desk.holds(&format!("{log} === 'builds <b>staging</b>\\nbuilt it\\n'")).await;
+    desk.close().await;
+}

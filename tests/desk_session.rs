@@ -9,7 +9,11 @@ mod support {
 
 use browser_lab::Look;
 use serde_json::{Value, json};
-use support::desk::{Desk, demo_home, new};
+use std::fs;
+use support::{
+    desk::{Desk, demo_home, new, vigie_up},
+    home::Home,
+};
 
 const SCREEN: &str = "document.querySelector('[data-term]')";
 
@@ -166,5 +170,61 @@ async fn what_a_terminal_prints_is_text() {
     desk.holds("document.getElementById('owned') === null").await;
     desk.holds("document.querySelector('main img') === null").await;
     desk.holds("!document.title.startsWith('owned')").await;
+    desk.close().await;
+}
+
+/// Prints what terminals of other kinds would obey: a link, a title, a picture, letters that turn a line
+/// round, a line of a megabyte.
+const HOSTILE: &str = r#"printf '\033]8;;javascript:alert(1)\033\\click\033]8;;\033\\ \033]0;owned\007\033P0;0;0q"1;1;9;9#0;2;0;0;0#0~~@@-\033\\ \342\200\256gnp.exe\n'; head -c 1000000 /dev/zero | tr '\0' x; printf '\n<i id=owned>the end</i>\n'"#;
+
+#[tokio::test]
+async fn what_a_terminal_is_told_to_do_stays_in_it() {
+    let mut home = Home::new(vigie_up);
+    home.configure("\n[[agent]]\nname = \"bash\"\nkind = \"shell\"\nprogram = \"/bin/bash\"\n");
+    home.up().await;
+    let body = json!({ "name": "PD-285", "title": "", "agent": "bash" });
+    let _: Value = home.desk().post("/sessions", &body).await.unwrap();
+    home.session_is("PD-285", "idle").await;
+    fs::write(home.project().join("hostile.sh"), HOSTILE).unwrap();
+    let Some(desk) = Desk::open(&home, Look::PHONE, "/sessions/PD-285").await else { return };
+    home.send("PD-285", "bash hostile.sh").await;
+    screen_shows(&desk, "<i id=owned>the end</i>").await;
+    desk.holds("document.querySelector('[data-term] a, [data-term] img, #owned') === null").await;
+    desk.holds("!document.title.includes('owned') && !document.body.innerHTML.includes('\\u202e')")
+        .await;
+    // What went by is looked up, and is as harmless.
+    desk.tap("//button[@data-before]").await;
+    desk.holds("document.querySelector('.earlier')?.textContent.includes('gnp.exe')").await;
+    desk.holds("document.querySelector('.earlier a, .earlier img') === null").await;
+    desk.holds("!document.body.innerHTML.includes('\\u202e') && !document.body.innerHTML.includes('javascript:')")
+        .await;
+    desk.clean("session-hostile-390-light").await;
+    desk.close().await;
+}
+
+/// A file that a session holds under a name made to be more than one.
+#[tokio::test]
+async fn a_files_name_is_text_and_its_content_no_page() {
+    let home = demo_home().await;
+    new(&home, "PD-285", "").await;
+    let name = "<img src=x onerror=alert(1)>\u{202e}gnp.html";
+    fs::write(home.project().join(name), "<script>document.title='owned'</script>").unwrap();
+    let Some(desk) = Desk::open(&home, Look::DESK, "/sessions/PD-285?view=files").await else {
+        return;
+    };
+    desk.find("//input[@name='path']").await.send_keys(name).await.unwrap();
+    let fetched = desk
+        .run_until_done(
+            "const done = arguments[0], path = encodeURIComponent(document.querySelector('input[name=path]').value);
+             fetch(`/sessions/PD-285/file?path=${path}`).then(async (it) => done([it.status, it.headers.get('content-type'),
+               it.headers.get('content-disposition'), it.headers.get('x-content-type-options'), (await it.text()).length]))",
+        )
+        .await;
+    assert_eq!(fetched[0], 200);
+    assert_eq!(fetched[1], "application/octet-stream");
+    let disposition = fetched[2].as_str().unwrap();
+    assert!(disposition.starts_with("attachment;"), "{disposition}");
+    assert!(!disposition.contains(['<', '>', '\u{202e}']), "{disposition}");
+    assert_eq!(fetched[3], "nosniff");
     desk.close().await;
 }

@@ -332,6 +332,33 @@ async fn another_name_for_this_machine_is_refused() {
 }
 
 #[tokio::test]
+async fn what_goes_wrong_is_a_page_to_who_looks_at_pages() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    for (path, words) in [
+        ("/nothing", "There is nothing at this address"),
+        ("/api/v1/nothing", "There is nothing at this address"),
+        ("/ledger?days=-1", "days: invalid digit found in string"),
+        ("/audit?before=%3Cscript%3E", "before: invalid digit found in string"),
+        ("/sessions/%FF", "The request cannot be read"),
+        ("/logout", "There is nothing to be seen at this address"),
+    ] {
+        let request = home.get(path).header(header::COOKIE, &cookie);
+        let answer = home.ask(empty(request.header(header::ACCEPT, "text/html,*/*"))).await;
+        assert!(answer.status().is_client_error(), "{path}: {}", answer.status());
+        let kind = answer.headers()[header::CONTENT_TYPE].to_str().unwrap();
+        assert!(kind.starts_with("text/html"), "{path}: {kind}");
+        let page = std::str::from_utf8(answer.body()).unwrap();
+        assert!(page.contains(words) && page.contains("href=\"/board\""), "{path}: {page}");
+        assert!(!page.contains("<script"), "{path}: {page}");
+    }
+    let request = Request::get("/board").header(header::HOST, "evil.example.org");
+    let answer = home.ask(empty(request.header(header::ACCEPT, "text/html"))).await;
+    assert_eq!(answer.status(), StatusCode::FORBIDDEN);
+    assert!(std::str::from_utf8(answer.body()).unwrap().contains("put the name into `hosts`"));
+}
+
+#[tokio::test]
 async fn a_page_of_somebody_else_writes_nothing() {
     let home = Home::start().await;
     let cookie = home.sign_in("ines").await;

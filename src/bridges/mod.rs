@@ -76,7 +76,8 @@ fn open_phone(data: &Path, clock: &Clock, tasks: &Tasks) -> Result<Arc<PhoneBrid
         links: vec![
             Link { name: "Board", path: "/board", icon: "i-board" },
             Link { name: "Runs", path: "/runs", icon: "i-runs" },
-            Link { name: "Audit", path: "/audit", icon: "i-ledger" },
+            Link { name: "Ledger", path: "/ledger", icon: "i-ledger" },
+            Link { name: "Audit", path: "/audit", icon: "i-plan" },
             Link { name: "System", path: "/system", icon: "i-system" },
         ],
     };

@@ -245,6 +245,9 @@ pub struct SessionView {
     pub unread_mail: usize,
     /// What the agent or program is called that started it; `None`: a person did.
     pub started_by: Option<String>,
+    /// What the person is called who ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<String>,
     /// Its account is stopped; `None`: it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited: Option<LimitedView>,

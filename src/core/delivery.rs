@@ -129,7 +129,13 @@ pub enum DeliveryState {
         message: Option<MessageId>,
         at: Timestamp,
     },
-    /// The service will never take it; said at the desk and in `status`.
+    /// The service will never take it, and somebody misses it: said at the desk and in `status`, until
+    /// it is said again.
+    Missed {
+        why: String,
+        at: Timestamp,
+    },
+    /// It was given up, and nobody misses it: what it would have changed is gone, say.
     Failed {
         why: String,
         at: Timestamp,
@@ -160,7 +166,7 @@ impl Tries {
     }
 }
 
-/// A delivery that was given up: it is not tried again by itself.
+/// A delivery that somebody misses: it is not tried again by itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Undelivered {
     pub delivery: Delivery,
@@ -173,7 +179,7 @@ impl DeliveryState {
     pub fn is_pending(&self) -> bool {
         match self {
             Self::Due { .. } | Self::InFlight { .. } => true,
-            Self::Sent { .. } | Self::Failed { .. } | Self::Replaced => false,
+            Self::Sent { .. } | Self::Missed { .. } | Self::Failed { .. } | Self::Replaced => false,
         }
     }
 }

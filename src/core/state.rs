@@ -7,6 +7,7 @@ mod rules;
 pub use rows::*;
 pub use rules::*;
 
+use chrono::TimeDelta;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use crate::{
@@ -49,6 +50,12 @@ const EDITABLE: usize = 20_000;
 
 /// Things that happened which digests can still tell of.
 pub const HAPPENED: usize = 1000;
+
+/// Deliveries that somebody misses; a page of them is all that anybody goes through.
+pub const MISSED: usize = 50;
+
+/// What did not arrive is of no use any more after this long, and stands in the journal alone.
+const MISSED_FOR: TimeDelta = TimeDelta::days(7);
 
 #[derive(Debug)]
 pub struct State {
@@ -108,8 +115,8 @@ pub struct State {
     pub changed: BTreeMap<DeliveryId, Timestamp>,
     /// Prompts that were typed and not seen to be taken: the agent's own word may still come.
     pub unsure: VecDeque<Prompt>,
-    /// What was given up lately, the newest last.
-    pub failed: VecDeque<Undelivered>,
+    /// What somebody misses since it did not arrive, the newest last.
+    pub missed: VecDeque<Delivery>,
     pub problems: Vec<String>,
     /// What was spent, and may be.
     pub accounts: BTreeMap<Scope, Account>,
@@ -177,7 +184,7 @@ impl State {
             just_sent: VecDeque::new(),
             changed: BTreeMap::new(),
             unsure: VecDeque::new(),
-            failed: VecDeque::new(),
+            missed: VecDeque::new(),
             problems: found.problems,
             accounts: BTreeMap::new(),
             ledger: Recent::default(),
@@ -220,12 +227,7 @@ impl State {
                 self.gates.insert(gate.id, gate.clone());
                 self.forget_old_gates();
             }
-            Row::Delivery(delivery) if delivery.state.is_pending() => {
-                self.deliveries.insert(delivery.number, delivery.clone());
-            }
-            Row::Delivery(delivery) => {
-                self.deliveries.remove(&delivery.number);
-            }
+            Row::Delivery(delivery) => self.put_delivery(delivery),
             Row::Heard(heard) => match heard.outcome {
                 HeardOutcome::Kept { .. } => {
                     self.kept.insert(heard.id, heard.clone());
@@ -315,6 +317,39 @@ impl State {
     }
 
     /// Ids sort by age, so the first are the oldest.
+    fn put_delivery(&mut self, delivery: &Delivery) {
+        self.deliveries.remove(&delivery.number);
+        self.missed.retain(|missed| missed.id != delivery.id);
+        if delivery.state.is_pending() {
+            self.deliveries.insert(delivery.number, delivery.clone());
+        } else if matches!(delivery.state, DeliveryState::Missed { .. }) {
+            self.missed.push_back(delivery.clone());
+            if self.missed.len() > MISSED {
+                self.missed.pop_front();
+            }
+        }
+    }
+
+    /// What did not arrive lately, in words; the oldest first.
+    pub fn undelivered(&self, now: Timestamp) -> Vec<Undelivered> {
+        let missed = self.missed.iter().filter_map(|delivery| match &delivery.state {
+            DeliveryState::Missed { why, at } if now - *at < MISSED_FOR => {
+                let session = delivery.session.and_then(|id| self.sessions.get(&id));
+                let about = session.map_or("Vigie", |session| session.name.as_str());
+                let to = &delivery.to.bridge;
+                let words = format!("A message about {about} did not reach {to}: {why}");
+                Some(Undelivered { delivery: delivery.clone(), words, at: *at })
+            }
+            DeliveryState::Missed { .. }
+            | DeliveryState::Due { .. }
+            | DeliveryState::InFlight { .. }
+            | DeliveryState::Sent { .. }
+            | DeliveryState::Failed { .. }
+            | DeliveryState::Replaced => None,
+        });
+        missed.collect()
+    }
+
     fn forget_old_gates(&mut self) {
         if self.gates.len() > REMEMBERED {
             let settled = |gate: &&Gate| {
@@ -530,6 +565,7 @@ impl State {
             DeliveryState::Due { tries, .. } if tries.doubtful > 0 => Some(Sending::InDoubt),
             DeliveryState::Due { .. }
             | DeliveryState::Sent { .. }
+            | DeliveryState::Missed { .. }
             | DeliveryState::Failed { .. }
             | DeliveryState::Replaced => None,
         };

@@ -8,7 +8,7 @@ use vigie_core::{
     Timestamp,
     bridge::{Heard, HeardKind, Place},
     id::{BridgeName, ChatId, MessageId, SessionId},
-    state::{AnswerRow, Facts, Found, HeardOutcome, HeardRow, Row},
+    state::{AnswerRow, Facts, Found, HeardOutcome, HeardRow, MISSED, Row},
 };
 
 use super::{StoreError, runs};
@@ -60,7 +60,12 @@ pub(super) fn load(db: &Connection) -> Result<Found, StoreError> {
         db,
         &mut found,
         "delivery",
-        "SELECT id, body FROM delivery WHERE pending = 1 ORDER BY number",
+        &format!(
+            "SELECT id, body FROM (SELECT number, id, body FROM delivery WHERE pending = 1
+             UNION ALL SELECT * FROM (SELECT number, id, body FROM delivery
+                WHERE json_extract(body, '$.state.delivery') = 'missed'
+                ORDER BY number DESC LIMIT {MISSED})) ORDER BY number"
+        ),
         Row::Delivery,
     )?;
     rows(

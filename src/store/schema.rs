@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/009.sql"),
     include_str!("schema/010.sql"),
     include_str!("schema/011.sql"),
+    include_str!("schema/012.sql"),
 ];
 
 pub(super) fn bring_up_to_date(db: &Connection) -> Result<(), StoreError> {

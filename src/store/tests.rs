@@ -6,7 +6,9 @@ use vigie_core::{
     agent::PromptForm,
     bridge::{Heard, HeardKind, Place, Room, TextOrigin},
     caller::{Over, Principal, Ticket, Until, Wanted},
-    id::{BridgeName, ChatId, HeardId, HumanId, MessageId, PromptId, SessionId, TicketId},
+    id::{
+        BridgeName, ChatId, DeliveryId, HeardId, HumanId, MessageId, PromptId, SessionId, TicketId,
+    },
     prompt::{Prompt, PromptState},
     state::{HeardOutcome, HeardRow, JournalEntry, LastHeardRow, Row},
 };
@@ -200,6 +202,35 @@ async fn after_a_failed_commit_nothing_is_written_until_the_state_is_read_again(
     assert!(next.is_err(), "it may build on what was not written");
     assert!(store.load().await.unwrap().rows.is_empty(), "all of a batch or nothing");
     store.write(vec![entry("later")]).await.await.unwrap().unwrap();
+}
+
+fn delivery(number: u64, state: serde_json::Value) -> Row {
+    let delivery = json!({
+        "id": DeliveryId::from_parts(now(), u128::from(number)), "number": number,
+        "to": { "bridge": "phone", "chat": "main", "spot": { "spot": "main" } },
+        "what": { "what": "mark", "message": "m1", "mark": { "mark": "kept", "why": "no session" } },
+        "rank": "final", "session": null, "newest": null, "state": state,
+    });
+    Row::Delivery(serde_json::from_value(delivery).unwrap())
+}
+
+#[tokio::test]
+async fn what_did_not_arrive_and_is_missed_is_found_beside_what_is_on_its_way() {
+    let home = TempDir::new().unwrap();
+    let store = Store::open(home.path()).unwrap();
+    let rows = vec![
+        delivery(1, json!({ "delivery": "missed", "why": "refused", "at": now() })),
+        delivery(2, json!({ "delivery": "failed", "why": "gone", "at": now() })),
+        delivery(
+            3,
+            json!({ "delivery": "due", "not_before": null, "tries": { "made": 0, "doubtful": 0 } }),
+        ),
+        delivery(4, json!({ "delivery": "sent", "message": null, "at": now() })),
+    ];
+    store.write(rows.clone()).await.await.unwrap().unwrap();
+    let found = store.load().await.unwrap();
+    assert!(found.problems.is_empty(), "{:?}", found.problems);
+    assert_eq!(found.rows, [rows[0].clone(), rows[2].clone()]);
 }
 
 #[tokio::test]

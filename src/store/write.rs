@@ -223,6 +223,7 @@ fn put_delivery(db: &Connection, delivery: &Delivery) -> Result<(), StoreError> 
         }
         DeliveryState::Due { .. }
         | DeliveryState::InFlight { .. }
+        | DeliveryState::Missed { .. }
         | DeliveryState::Failed { .. }
         | DeliveryState::Replaced => (None, None),
     };

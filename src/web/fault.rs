@@ -1,9 +1,10 @@
-//! What goes back when something was not done: `{error, hint, code}` and the right status.
+//! What goes back when something was not done: `{error, hint, code}` and the right status; to whoever
+//! looks at pages the same as a page.
 
 use axum::{
     Json,
-    http::StatusCode,
-    response::{IntoResponse, Response},
+    http::{StatusCode, header},
+    response::{Html, IntoResponse, Response},
 };
 use vigie_core::command::Refusal;
 
@@ -41,10 +42,6 @@ impl Fault {
         &self.error
     }
 
-    pub(super) fn hint_words(&self) -> Option<&str> {
-        self.hint.as_deref()
-    }
-
     pub(super) fn not_signed_in() -> Self {
         Self::new(StatusCode::UNAUTHORIZED, "not_signed_in", "you are not signed in")
             .hint("Make a link at the desk: vigie login")
@@ -68,7 +65,7 @@ impl Fault {
 
     pub(super) fn no_such_page() -> Self {
         Self::new(StatusCode::NOT_FOUND, "no_such_page", "there is nothing at this address")
-            .hint("docs/api.md lists what is there.")
+            .hint("Pages begin at /board; docs/api.md lists the rest.")
     }
 
     pub(super) fn unreadable(reason: impl std::fmt::Display) -> Self {
@@ -131,7 +128,30 @@ impl From<Refusal> for Fault {
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        let Self { status, code, error, hint, mistakes } = self;
-        (status, Json(ErrorShape { error, hint, code: code.into(), mistakes })).into_response()
+        let Self { status, code, error, hint, mistakes } = self.clone();
+        let shape = ErrorShape { error, hint, code: code.into(), mistakes };
+        let mut response = (status, Json(shape)).into_response();
+        response.extensions_mut().insert(self);
+        response
     }
+}
+
+/// What went wrong, as a page; whatever else there is to be seen stays as it is.
+pub(super) fn as_page(response: Response) -> Response {
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    let is_page = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    if is_page || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let fault = response.extensions().get::<Fault>().cloned();
+    let fault = fault.unwrap_or_else(|| match status {
+        StatusCode::NOT_FOUND => Fault::no_such_page(),
+        StatusCode::METHOD_NOT_ALLOWED => {
+            Fault::new(status, "no_such_page", "there is nothing to be seen at this address")
+        }
+        status => Fault::new(status, "unreadable", "the request cannot be read"),
+    });
+    let html = vigie_dashboard::frame::fault(&fault.error, fault.hint.as_deref());
+    (status, Html(html)).into_response()
 }

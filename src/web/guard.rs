@@ -14,7 +14,7 @@ use tracing::warn;
 use vigie_core::caller::{Principal, TokenHash, TokenScope};
 
 use super::{
-    fault::Fault,
+    fault::{self, Fault},
     people::{self, Caller, Way},
     serve::App,
 };
@@ -118,10 +118,14 @@ pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) 
     let mut span = Span::begin("request")
         .with("method", method(request.method()))
         .with("area", area(request.uri().path()));
+    let looks = looks_at_pages(request.headers());
     let mut response = match check_host(&app.hosts, request.headers()) {
         Ok(()) => next.run(request).await,
         Err(fault) => refused(fault),
     };
+    if looks {
+        response = fault::as_page(response);
+    }
     span.say("status", i64::from(response.status().as_u16()));
     let headers = response.headers_mut();
     // These two are not for anybody to soften.
@@ -135,6 +139,12 @@ pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) 
     headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("no-referrer"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+/// What a browser says of itself where it follows an address and is no script.
+fn looks_at_pages(headers: &HeaderMap) -> bool {
+    let wants = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    wants.is_some_and(|wants| wants.contains("text/html"))
 }
 
 /// What pages ask for comes from our own.

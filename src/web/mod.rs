@@ -20,6 +20,7 @@ mod serve;
 pub mod shapes;
 mod sight;
 mod socket;
+mod squeeze;
 mod token;
 
 pub use outside::{

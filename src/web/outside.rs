@@ -15,7 +15,7 @@ use vigie_core::{
     mail::Mail,
     session::Session,
 };
-use vigie_dashboard::system::Finding;
+use vigie_dashboard::system::{Finding, Host};
 use vigie_workflow::value::{SecretName, StepPath};
 
 use super::{
@@ -141,6 +141,8 @@ pub struct Outside {
     /// What runs here: a name and a version each, Vigie's own first.
     pub versions: Arc<[(String, String)]>,
     pub doctor: Examine,
+    /// The machine this runs on, as it is right now.
+    pub host: Arc<dyn Fn() -> Host + Send + Sync>,
     /// What a new session can be in.
     pub projects: Arc<[String]>,
     pub agents: Arc<[String]>,

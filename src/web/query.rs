@@ -1,38 +1,28 @@
-//! What stands behind the `?` of an address, and what is said where it cannot be read: a page to whoever
-//! looks at pages, JSON to everybody else.
+//! What stands behind the `?` of an address, and what is said where it cannot be read.
 
 use axum::{
     extract::{FromRequestParts, Query as Parsed},
-    http::{HeaderMap, header, request},
-    response::{IntoResponse, Response},
+    http::request,
 };
 use serde::de::DeserializeOwned;
 
-use super::{fault::Fault, pages};
+use super::fault::Fault;
 
 pub(super) struct Query<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
-    type Rejection = Response;
+    type Rejection = Fault;
 
-    async fn from_request_parts(parts: &mut request::Parts, _: &S) -> Result<Self, Response> {
+    async fn from_request_parts(parts: &mut request::Parts, _: &S) -> Result<Self, Fault> {
         match Parsed::try_from_uri(&parts.uri) {
             Ok(Parsed(asked)) => Ok(Self(asked)),
             Err(error) => {
+                // "Failed to deserialize query string: days: invalid digit found in string"
                 let why = error.body_text();
-                let fault = Fault::unreadable(why)
-                    .hint("Look at what stands behind the `?` of the address, or leave it out.");
-                Err(answer(&parts.headers, &fault))
+                let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
+                let hint = format!("Behind the `?` stands what cannot be read: {why}.");
+                Err(Fault::unreadable("its address asks for what there is not").hint(hint))
             }
         }
-    }
-}
-
-/// The fault, as a page where pages are read.
-pub(super) fn answer(headers: &HeaderMap, fault: &Fault) -> Response {
-    let wants = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    match wants {
-        Some(wants) if wants.contains("text/html") => pages::page_of(fault),
-        Some(_) | None => fault.clone().into_response(),
     }
 }

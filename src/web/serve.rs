@@ -44,6 +44,7 @@ use super::{
     people::{Caller, People},
     shapes::Reaches,
     socket::{self, Peer},
+    squeeze,
 };
 use crate::{
     clock::Clock,
@@ -189,6 +190,7 @@ fn over_tcp(app: &App) -> Router {
         all = all.merge(programs_door(app, programs));
     }
     all.layer(middleware::from_fn_with_state(app.clone(), guard::outer))
+        .layer(middleware::from_fn(squeeze::pages))
 }
 
 /// What programs and agents reach, from wherever they run.
@@ -215,7 +217,7 @@ fn browsers(app: &App) -> Router {
         .nest("/api/v1", api::router())
         .route("/metrics", get(metrics::show))
         .merge(pages::router())
-        .fallback(pages::nothing_here);
+        .fallback(async || Fault::no_such_page());
     let open = login::router().route("/healthz", get(healthz));
     if let Some(phone) = &app.outside.phone {
         let page = phone.router.clone().layer(middleware::from_fn(phone_allowed));

@@ -3,7 +3,10 @@
 
 pub use fantoccini::{elements::Element, key::Key};
 
-use fantoccini::{Client, ClientBuilder, Locator, wd::Capabilities};
+use fantoccini::{
+    Client, ClientBuilder, Locator,
+    wd::{Capabilities, WebDriverCompatibleCommand},
+};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use std::{
@@ -24,6 +27,9 @@ const TRIES: usize = 5;
 /// Tabs a keyboard needs at most until it has been everywhere on a page.
 const EVERYWHERE: usize = 120;
 
+/// A window of Chromium's is at least so wide.
+const NARROWEST: u32 = 500;
+
 /// What somebody looks with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
@@ -40,6 +46,24 @@ impl Look {
     #[must_use]
     pub fn dark(self) -> Self {
         Self { dark: true, ..self }
+    }
+}
+
+/// A command of Chromium's own protocol. Source of its way: chromedriver, `goog/cdp/execute`.
+#[derive(Debug)]
+struct Asked(Value);
+
+impl WebDriverCompatibleCommand for Asked {
+    fn endpoint(
+        &self,
+        base: &url::Url,
+        session: Option<&str>,
+    ) -> Result<url::Url, url::ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &url::Url) -> (http::Method, Option<String>) {
+        (http::Method::POST, Some(self.0.to_string()))
     }
 }
 
@@ -117,7 +141,8 @@ fn capabilities(look: Look, profile: &Path) -> Capabilities {
     }
     let metrics = json!({ "width": width, "height": height, "pixelRatio": 1, "touch": touch });
     let mut options = json!({ "args": args });
-    if touch {
+    // A window of its own is never so narrow.
+    if touch || width < NARROWEST {
         options["mobileEmulation"] = json!({ "deviceMetrics": metrics });
     }
     Capabilities::from_iter([("goog:chromeOptions".to_owned(), options)])
@@ -191,6 +216,12 @@ impl Browser {
     /// Runs a script that answers later, by `arguments[0](answer)`.
     pub async fn run_until_done(&self, script: &str) -> Value {
         self.page.execute_async(script, Vec::new()).await.unwrap()
+    }
+
+    /// Asks Chromium itself, in its own protocol: `HeapProfiler.collectGarbage`, say.
+    pub async fn ask(&self, command: &str, params: Value) -> Value {
+        let asked = Asked(json!({ "cmd": command, "params": params }));
+        self.page.issue_cmd(asked).await.unwrap()
     }
 
     /// What axe-core finds wrong for people who see, hear or move otherwise, a sentence each. Nothing is

@@ -1,11 +1,14 @@
 //! The pages at the desk, as a person at a browser has them.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use browser_lab::{Browser, Look};
+use browser_lab::{Browser, Key, Look};
 use serde_json::{Value, json};
 use std::{ops::Deref, process::Command};
 
 use super::home::Home;
+
+/// More than a page of these stories has links, buttons and fields.
+const MOST_STOPS: usize = 200;
 
 pub(crate) fn vigie_up(home: &Home) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vigie"));
@@ -78,6 +81,50 @@ impl Desk {
     pub(crate) async fn page_key(&self, key: &str) {
         self.run("document.activeElement.blur()").await;
         self.press(key).await;
+    }
+
+    /// The same browser as somebody else has it, without a new start.
+    pub(crate) async fn seen_as(&self, look: Look) {
+        let Look { width, height, touch, dark } = look;
+        let scheme = if dark { "dark" } else { "light" };
+        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
+        let size =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch });
+        self.ask("Emulation.setEmulatedMedia", json!({ "features": [feature] })).await;
+        self.ask("Emulation.setDeviceMetricsOverride", size).await;
+    }
+
+    /// What the page and all it loaded weigh, in bytes as they came; nothing of it is somebody else's.
+    pub(crate) async fn weighs(&self) -> u64 {
+        let all = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]";
+        let foreign = format!(
+            "return {all}.filter((it) => new URL(it.name).origin !== location.origin).map((it) => it.name)"
+        );
+        assert_eq!(self.run(&foreign).await, json!([]));
+        let sum = format!("return {all}.reduce((sum, it) => sum + it.encodedBodySize, 0)");
+        self.run(&sum).await.as_u64().unwrap()
+    }
+
+    /// Goes through the whole page by Tab: nothing keeps the focus, and where it is can be seen.
+    pub(crate) async fn walk(&self) {
+        const SEEN: &str = "const it = document.activeElement;
+            if (it === document.body) return 'over';
+            const { outlineStyle, outlineWidth } = getComputedStyle(it);
+            const seen = it.closest('svg') || (outlineStyle !== 'none' && parseFloat(outlineWidth) > 0);
+            return seen ? 'seen' : it.outerHTML.slice(0, 200)";
+        self.run("document.activeElement.blur(); scrollTo(0, 0)").await;
+        let mut stops = 0;
+        loop {
+            self.press(&char::from(Key::Tab).to_string()).await;
+            let here = self.run(SEEN).await;
+            if here == "over" {
+                break;
+            }
+            assert_eq!(here, "seen", "the focus is not to be seen");
+            stops += 1;
+            assert!(stops < MOST_STOPS, "no way out by Tab");
+        }
+        assert!(stops > 5, "{stops} stops are not the navigation");
     }
 
     /// No barriers, nothing wider than the screen; and a picture for whoever wants to look.

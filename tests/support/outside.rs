@@ -44,6 +44,7 @@ pub(crate) fn nothing_outside(hub: Hub) -> Outside {
         protections: Arc::new([]),
         versions: Arc::new([]),
         doctor: Arc::new(|| Box::pin(async { Err("nobody looks".into()) })),
+        host: Arc::new(vigie_dashboard::system::Host::default),
         assets: Router::new(),
         projects: Arc::new([]),
         agents: Arc::new([]),

@@ -4,12 +4,12 @@
 
 mod common;
 
+use browser_lab::Key;
 use common::{
     Home,
     browser::{Pointer, open},
     main_chat, posts,
 };
-use fantoccini::key::Key;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use vigie_core::{

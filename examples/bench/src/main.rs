@@ -37,7 +37,7 @@ vigie-bench [--json] [--folder FOLDER] [--seeds N] [PART...]
         agents, which is calls, letters, delivery, inbox, connected: two minutes
         telegram, which is answer, talk, questions, turn, idle, faults, forum: a quarter of an hour
         matrix, which is matrix-in, matrix-out, matrix-rooms: six minutes
-        desk, which is desk-live, desk-history: two minutes, with chromedriver
+        desk, which is desk-live, desk-history, desk-day: four minutes, with chromedriver
         kills: N times a minute and a half
   FOLDER: where the throw-away data goes, on the disk that is to be measured
 ";

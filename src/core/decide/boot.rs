@@ -43,6 +43,7 @@ impl Work<'_> {
             DeliveryState::Due { .. }
             | DeliveryState::InFlight { .. }
             | DeliveryState::Sent { .. }
+            | DeliveryState::Missed { .. }
             | DeliveryState::Failed { .. }
             | DeliveryState::Replaced => None,
         });

@@ -141,6 +141,7 @@ fn is_doubtful(delivery: &Delivery) -> bool {
         DeliveryState::Due { tries, .. } => tries.doubtful > 0,
         DeliveryState::InFlight { .. }
         | DeliveryState::Sent { .. }
+        | DeliveryState::Missed { .. }
         | DeliveryState::Failed { .. }
         | DeliveryState::Replaced => false,
     }
@@ -157,6 +158,7 @@ impl State {
             DeliveryState::Due { .. }
             | DeliveryState::InFlight { .. }
             | DeliveryState::Sent { .. }
+            | DeliveryState::Missed { .. }
             | DeliveryState::Failed { .. }
             | DeliveryState::Replaced => None,
         };

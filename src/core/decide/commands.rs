@@ -444,11 +444,14 @@ impl Work<'_> {
         }
         lines.extend(live);
         lines.extend(self.bridge_lines());
-        if !self.state.failed.is_empty() {
-            lines.push(format!(
-                "{} messages did not arrive; vigie status lists them.",
-                self.state.failed.len()
-            ));
+        match self.state.undelivered(self.now).len() {
+            0 => {}
+            1 => lines.push("1 message did not arrive; vigie undelivered lists it.".into()),
+            count => {
+                lines.push(format!(
+                    "{count} messages did not arrive; vigie undelivered lists them."
+                ));
+            }
         }
         lines.join("\n")
     }

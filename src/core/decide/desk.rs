@@ -7,7 +7,7 @@ use super::{About, Work};
 use crate::{
     bridge::{Attached, FilePost, Got, Mark, Place},
     command::{Refusal, Reply, Typed},
-    delivery::{DeliveryState, Tries, Undelivered},
+    delivery::{DeliveryState, Tries},
     id::{HumanId, SessionId},
     prompt::{Prompt, PromptState},
     state::{ChatState, Role, Row},
@@ -70,18 +70,14 @@ impl Work<'_> {
 
     /// What was given up is tried once more, as often as anything new.
     pub(super) fn retry_delivery(&mut self, id: &str, by: &HumanId) -> Result<Reply, Refusal> {
-        let found =
-            self.state.failed.iter().position(|failed| failed.delivery.id.to_string() == id);
-        let Some(at) = found else { return Err(Refusal::NoDelivery { id: id.into() }) };
-        let to = &self.state.failed[at].delivery.to;
+        let found = self.state.missed.iter().find(|missed| missed.id.to_string() == id).cloned();
+        let Some(mut delivery) = found else { return Err(Refusal::NoDelivery { id: id.into() }) };
+        let to = &delivery.to;
         let row = self.state.chats.get(&(to.bridge.clone(), to.chat.clone()));
         let left = row.is_some_and(|row| matches!(row.state, ChatState::Left));
         if left || self.state.chat_of(&to.bridge, &to.chat).is_none() {
             return Err(Refusal::NotOurChat { bridge: to.bridge.clone() });
         }
-        let Some(Undelivered { mut delivery, .. }) = self.state.failed.remove(at) else {
-            return Err(Refusal::NoDelivery { id: id.into() });
-        };
         let about = About { session: delivery.session, gate: None, human: Some(by.clone()) };
         self.journal("delivery_retried", about, json!({ "delivery": delivery.id }));
         delivery.state = DeliveryState::Due { not_before: None, tries: Tries::default() };

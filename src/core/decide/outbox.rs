@@ -312,6 +312,7 @@ impl Work<'_> {
             DeliveryState::Due { not_before, .. } => not_before.is_none_or(|at| at <= self.now),
             DeliveryState::InFlight { .. }
             | DeliveryState::Sent { .. }
+            | DeliveryState::Missed { .. }
             | DeliveryState::Failed { .. }
             | DeliveryState::Replaced => false,
         }

@@ -6,18 +6,13 @@ use serde_json::json;
 use super::{About, Work};
 use crate::{
     bridge::{Body, Level, Post, Repeats, Said, SayError},
-    delivery::{
-        Delivery, DeliveryState, NewestOf, Outgoing, Rank, Spot, Target, Tries, Undelivered,
-    },
+    delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Spot, Target, Tries},
     id::{BridgeName, ChatId, DeliveryId, SessionId},
     state::{Chat, ChatRow, ChatState, JustSent, Row, ThreadRow},
 };
 
 /// After a send whose end nobody saw, before it is tried again.
 const AFTER_DOUBT: TimeDelta = TimeDelta::seconds(2);
-
-/// Failures kept for `status`; older ones stand in the journal.
-const FAILURES_SHOWN: usize = 50;
 
 /// A card or a final answer is tried so often before it is given up and said at the desk.
 const LAST_TRY: u32 = 10;
@@ -49,8 +44,8 @@ impl Work<'_> {
                 self.doubt(&mut delivery, tries);
             }
             Err(SayError::Never { reason }) => {
-                delivery.state = DeliveryState::Failed { why: reason.clone(), at: self.now };
-                self.failed(&delivery, &reason);
+                self.miss(&delivery, &reason);
+                delivery.state = DeliveryState::Missed { why: reason, at: self.now };
             }
             Err(SayError::NoMessage) => {
                 let why = "the message it is about is gone".into();
@@ -85,8 +80,8 @@ impl Work<'_> {
             Outgoing::Thread { .. } => DeliveryState::Replaced,
             Outgoing::Post { .. } if tries.made >= LAST_TRY => {
                 let why = "its thread is gone, and so was each new one".to_owned();
-                self.failed(&delivery, &why);
-                DeliveryState::Failed { why, at: self.now }
+                self.miss(&delivery, &why);
+                DeliveryState::Missed { why, at: self.now }
             }
             Outgoing::Post { .. } => {
                 let known = place.as_ref().is_some_and(|p| self.state.thread_session(p).is_some());
@@ -194,8 +189,8 @@ impl Work<'_> {
         let over = waiting.len().saturating_sub(WAITING_AT_MOST);
         for mut old in waiting.into_iter().take(over) {
             let why = "its chat has taken nothing for too long".to_owned();
-            self.failed(&old, &why);
-            old.state = DeliveryState::Failed { why, at: self.now };
+            self.miss(&old, &why);
+            old.state = DeliveryState::Missed { why, at: self.now };
             self.put(Row::Delivery(old));
         }
     }
@@ -273,33 +268,22 @@ impl Work<'_> {
             }
             Repeats::Shown => {
                 let why = "it is not known whether it arrived".to_owned();
-                if delivery.rank != Rank::Progress {
-                    self.failed(delivery, &why);
+                if delivery.rank == Rank::Progress {
+                    DeliveryState::Failed { why, at: self.now }
+                } else {
+                    self.miss(delivery, &why);
+                    DeliveryState::Missed { why, at: self.now }
                 }
-                DeliveryState::Failed { why, at: self.now }
             }
         };
     }
 
-    fn failed(&mut self, delivery: &Delivery, reason: &str) {
-        let about = delivery
-            .session
-            .and_then(|id| self.state.sessions.get(&id))
-            .map(|s| s.name.to_string());
-        let words = format!(
-            "A message about {} did not reach {}: {reason}",
-            about.as_deref().unwrap_or("Vigie"),
-            delivery.to.bridge
-        );
-        let (delivery, at) = (delivery.clone(), self.now);
+    /// What follows where somebody misses a delivery, beside its row.
+    fn miss(&mut self, delivery: &Delivery, reason: &str) {
         let about = About { session: delivery.session, ..About::default() };
         let detail = json!({ "delivery": delivery.id, "reason": reason });
         let thread = matches!(delivery.what, Outgoing::Thread { .. });
         let (session, to) = (delivery.session, delivery.to.clone());
-        self.state.failed.push_back(Undelivered { delivery, words, at });
-        if self.state.failed.len() > FAILURES_SHOWN {
-            self.state.failed.pop_front();
-        }
         self.journal("delivery_failed", about, detail);
         if let Some(session) = session.filter(|_| thread) {
             self.fall_back_to_chat(session, &to);

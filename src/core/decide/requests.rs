@@ -12,7 +12,7 @@ use crate::{
     id::{GateCode, GateId, HumanId, PromptId, SessionId},
     nearest::nearest,
     prompt::{Prompt, PromptMessage, PromptState},
-    session::{Launch, Session},
+    session::{Ended, Launch, Life, Session},
     state::{Row, State},
     text,
 };
@@ -328,12 +328,12 @@ impl State {
             Command::Waiting => Some(Reply::Waiting(self.waiting())),
             Command::Cards { decided } => Some(Reply::Cards(self.cards(*decided))),
             Command::Prompts { session } => Some(Reply::Prompts(self.line(*session))),
-            Command::Undelivered => Some(Reply::Undelivered(self.failed.iter().cloned().collect())),
+            Command::Undelivered => Some(Reply::Undelivered(self.undelivered(now))),
             Command::Status => Some(Reply::Status(Status {
                 sessions: self.views(),
                 waiting: self.waiting(),
                 pending_deliveries: self.deliveries.len(),
-                failed_deliveries: self.failed.iter().map(|failed| failed.words.clone()).collect(),
+                failed_deliveries: self.undelivered(now).into_iter().map(|it| it.words).collect(),
                 bridges: self.bridge_views(),
                 problems: self.problems.clone(),
             })),
@@ -398,6 +398,15 @@ impl State {
             queued: self.line_of(id).count(),
             unread_mail: self.mail_of(id).count(),
             started_by: self.session_started_by(&session),
+            ended_by: match &session.life {
+                Life::Ended { how: Ended::By { human }, .. } => Some(self.name_of(human)),
+                Life::Ended { how: Ended::Itself | Ended::ByAgent { .. }, .. }
+                | Life::Starting { .. }
+                | Life::Idle { .. }
+                | Life::Working { .. }
+                | Life::NeedsDesk { .. }
+                | Life::Lost { .. } => None,
+            },
             limited: self.limited(&session),
             session,
         })

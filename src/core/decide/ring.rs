@@ -353,6 +353,7 @@ impl Work<'_> {
             DeliveryState::InFlight { .. } if level == Level::Note => false,
             DeliveryState::InFlight { .. }
             | DeliveryState::Sent { .. }
+            | DeliveryState::Missed { .. }
             | DeliveryState::Failed { .. }
             | DeliveryState::Replaced => return false,
         };

@@ -6,6 +6,7 @@
 {
 // Logs: a stream each, as long as its place stands on the page.
 const MOST_LOG = 500_000; // letters that stay in the page
+const ASK_AGAIN = 3_000; // ms
 const streams = new Map();
 const trim = (pre) => {
   let length = pre.textContent.length;
@@ -35,6 +36,17 @@ const readLog = (pre) => {
     tellLog(over ? `${lines}This is all of it.${cut}` : `It goes on.${cut}`);
     if (over) stream.close();
   });
+  // A line that only broke comes back by itself, where it was; one that was refused is asked for anew.
+  stream.onerror = () => {
+    if (stream.readyState !== EventSource.CLOSED) return;
+    tellLog("Vigie does not tell it. Asking again.");
+    setTimeout(() => {
+      if (streams.get(pre) !== stream || !pre.isConnected) return;
+      pre.replaceChildren();
+      delete pre.dataset.cut;
+      readLog(pre);
+    }, ASK_AGAIN);
+  };
 };
 const readLogs = () => {
   for (const [pre, stream] of streams) {

@@ -40,16 +40,16 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Show {
     #[default]
+    All,
     Decisions,
     Sessions,
     Runs,
     Access,
-    All,
 }
 
 impl Show {
     pub const ALL: [Self; 5] =
-        [Self::Decisions, Self::Sessions, Self::Runs, Self::Access, Self::All];
+        [Self::All, Self::Decisions, Self::Sessions, Self::Runs, Self::Access];
 
     /// As it stands in the address.
     pub fn name(self) -> &'static str {
@@ -102,7 +102,10 @@ pub fn page(audit: &Audit) -> Page {
             }
         }
         @if audit.lines.is_empty() {
-            div.panel.empty { p { b { "Nothing of that kind yet." } } }
+            div.panel.empty {
+                p { b { "Nothing of that kind yet." } }
+                @if audit.show != Show::All { p { a href=(address("/audit", audit, Show::All, None)) { "All that happened" } } }
+            }
         } @else {
             div.panel { (table(audit.lines)) }
         }
@@ -145,12 +148,12 @@ fn row(line: &Line) -> Markup {
         tr role="row" id=(format!("e{}", line.seq)) {
             td.num.dim role="cell" { (day_and_clock(line.at)) }
             th role="rowheader" scope="row" { (kind(&line.kind)) }
-            td role="cell" data-l="Who" { (said(line.who.as_deref().unwrap_or("–"))) }
+            td role="cell" data-l="Who" { @if let Some(who) = &line.who { (said(who)) } }
             td role="cell" data-l="About" {
                 @match &line.about {
                     Some((name, Some(href))) => { a.key href=(href) { (said(name)) } }
                     Some((name, None)) => { span.key { (said(name)) } }
-                    None => { "–" }
+                    None => {}
                 }
             }
             td role="cell" {

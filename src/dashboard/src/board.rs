@@ -362,7 +362,9 @@ pub fn doing(view: &SessionView, waits: Option<&Asked>) -> String {
             format!("{}{}", limited.unwrap_or_default(), queued())
         }
         (Life::NeedsDesk { why, .. } | Life::Lost { why, .. }, None) => why.clone(),
-        (Life::Ended { how: Ended::By { human }, .. }, None) => format!("Ended by {human}"),
+        (Life::Ended { how: Ended::By { human }, .. }, None) => {
+            format!("Ended by {}", view.ended_by.as_deref().unwrap_or(human.as_str()))
+        }
         (Life::Ended { how: Ended::ByAgent { name }, .. }, None) => format!("Ended by {name}"),
         (Life::Ended { how: Ended::Itself, .. }, None) => "Its program left by itself".into(),
         (Life::Starting { .. }, None) => {

@@ -82,9 +82,10 @@ impl Frame<'_> {
 
     /// As it stands in the browser's tab: what waits comes first.
     pub fn title(&self, page: &Page) -> String {
+        let title = plain(&page.title);
         match self.waiting {
-            0 => format!("{} · Vigie", page.title),
-            count => format!("({count}) {} · Vigie", page.title),
+            0 => format!("{title} · Vigie"),
+            count => format!("({count}) {title} · Vigie"),
         }
     }
 
@@ -151,20 +152,31 @@ pub fn fault(words: &str, hint: Option<&str>) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
                 meta name="color-scheme" content="light dark";
-                title { "Not here · Vigie" }
+                title { (plain(&sentence(words))) " · Vigie" }
                 link rel="icon" href="/assets/favicon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/assets/look.css";
             }
             body {
                 main.door id="main" {
                     p.brand { img src="/assets/icon.svg" width="32" height="32" alt=""; " Vigie" }
-                    div { h1 { (said(words)) } @if let Some(hint) = hint { p.dim { (said(hint)) } } }
+                    div { h1 { (said(&sentence(words))) } @if let Some(hint) = hint { p.dim { (said(hint)) } } }
                     p { a href="/board" { "Board" } }
                 }
             }
         }
     };
     document.into_string()
+}
+
+/// Text from outside where no markup can be: what would not be seen is written out.
+fn plain(text: &str) -> String {
+    vigie_core::text::reveal(text).text.text
+}
+
+/// With a capital letter.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// "IC" of "Inès Caradec".
@@ -192,9 +204,10 @@ mod tests {
     #[test]
     fn no_page_carries_an_inline_script_or_style() {
         let me = Me { name: "\"><script>".into(), role: "owner".into(), phone: false };
-        let page = Page { title: "<b>".into(), tab: Tab::System, main: html! {} };
+        let page = Page { title: "<b>\u{202e}".into(), tab: Tab::System, main: html! {} };
         let document = Frame { me: &me, waiting: 1, seq: 1 }.document(&page);
         assert!(!document.contains("style=") && !document.contains("<style"));
-        assert!(!document.contains("<script>") && !document.contains("<b></title>"));
+        assert!(!document.contains("<script>") && !document.contains("<title>(1) <b>"));
+        assert!(!document.contains('\u{202e}'));
     }
 }

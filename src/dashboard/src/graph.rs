@@ -37,7 +37,7 @@ const NARROWEST: f64 = 116.0;
 const WIDEST: f64 = 220.0;
 
 /// Letters of a name, and of the line under it, that fit into the widest.
-const LETTERS: usize = 24;
+const LETTERS: usize = 21;
 const SUB_LETTERS: usize = 32;
 
 /// More steps or arrows than that are put into rows: the library takes its time over them.

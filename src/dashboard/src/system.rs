@@ -2,6 +2,7 @@
 //! people, and what the doctor found.
 
 use maud::{Markup, html};
+use std::time::Duration;
 use vigie_core::{
     Timestamp,
     command::{BridgeView, IdentityView},
@@ -30,14 +31,49 @@ pub struct System<'a> {
     /// What could not be read, a sentence each.
     pub problems: &'a [String],
     pub protections: &'a [Protection],
-    /// "Sessions", "3 live, 41 in all".
-    pub host: &'a [(String, String)],
+    pub host: &'a Host,
+    pub doing: &'a Doing<'a>,
     /// `None`: whoever looks may not see who is let in.
     pub people: Option<&'a [IdentityView]>,
     pub doctor: &'a Doctor,
     /// Whether whoever looks may have the doctor look again.
     pub may_examine: bool,
     pub now: Timestamp,
+}
+
+/// A machine that runs sessions; what it does not say of itself is not there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Host {
+    pub name: String,
+    /// "Debian GNU/Linux 13 (trixie), Linux 6.12.9".
+    pub system: String,
+    pub cores: Option<usize>,
+    /// How many wanted to run in the last minute.
+    pub load: Option<f64>,
+    pub memory: Option<Room>,
+    /// What Vigie itself has of it, in bytes.
+    pub daemon: Option<u64>,
+    /// Where the data lies.
+    pub disk: Option<Room>,
+    /// Seconds.
+    pub up: Option<u64>,
+}
+
+/// What is left of how much, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    pub free: u64,
+    pub all: u64,
+}
+
+/// What Vigie does on its host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Doing<'a> {
+    /// Sessions, each with a holder of its own.
+    pub live: usize,
+    pub known: usize,
+    pub process: u32,
+    pub address: &'a str,
 }
 
 /// One thing that is closed to agents, or should be.
@@ -84,9 +120,9 @@ pub fn page(system: &System) -> Page {
     let main = html! {
         div.head {
             h1 { "System" }
-            p.small.dim { "vigie " (version) ", up for " (age(system.up_since, system.now)) ", event " (system.seq) }
+            p.small.dim { "vigie " (version) ", up since " (day_and_clock(system.up_since)) ", event " (system.seq) }
             @if system.may_examine {
-                div.end { form.act data-post="/doctor" { button.btn { "Run the doctor" } } }
+                div.end.under { form.act data-post="/doctor" { button.btn { "Run the doctor" } } }
             }
         }
         div.cols {
@@ -95,8 +131,8 @@ pub fn page(system: &System) -> Page {
                 (undelivered(system))
                 (doctor(system))
             }
-            aside.stack aria-label="Host" {
-                (pairs("host", "Host", system.host))
+            aside.stack aria-label="Hosts and what runs there" {
+                (hosts(system))
                 (pairs("versions", "Versions", system.versions))
                 (protections(system.protections))
                 (people(system))
@@ -156,7 +192,7 @@ fn undelivered(system: &System) -> Markup {
         section.band id="undelivered" aria-labelledby="u" {
             h2 id="u" { "Undelivered" }
             p.small.dim {
-                @if failed == 0 { "Nothing: whatever was said has arrived or is on its way." } @else { (many(failed, "message", "messages")) " did not arrive." }
+                @if failed == 0 { "Nothing of the last seven days: whatever was said has arrived or is on its way." } @else { (many(failed, "message", "messages")) " did not arrive." }
                 @if system.to_send > 0 { " " (many(system.to_send, "message waits", "messages wait")) " to be sent." }
             }
             @if failed > 0 { ul.list.panel { @for each in system.undelivered { (not_delivered(each, system.may_retry)) } } }
@@ -226,6 +262,77 @@ fn finding_line(finding: &Finding) -> Markup {
     }
 }
 
+/// One for now: sessions run where the daemon does.
+fn hosts(system: &System) -> Markup {
+    let Host { name, system: runs, cores, load, memory, daemon, disk, up } = system.host;
+    let Doing { live, known, process, address } = system.doing;
+    let cores =
+        cores.map_or_else(String::new, |cores| format!(" on {}", many(cores, "core", "cores")));
+    html! {
+        section.band aria-labelledby="hosts" {
+            h2 id="hosts" { "Hosts" }
+            ul.list.panel {
+                li {
+                    div.line { b { (said(name)) } span.small.dim { "this machine" } }
+                    p.small.dim { (said(runs)) }
+                    dl.facts {
+                        dt { "Sessions" } dd { (live) " live, each with its holder; " (known) " known" }
+                        @if let Some(load) = load { dt { "Load" } dd { (format!("{load:.1}")) (cores) } }
+                        @if let Some(memory) = memory {
+                            dt { "Memory" }
+                            dd { (used("Memory used", *memory)) @if let Some(daemon) = daemon { "; Vigie itself " (bytes(*daemon)) } }
+                        }
+                        @if let Some(disk) = disk { dt { "Disk" } dd { (used("Disk used", *disk)) } }
+                        @if let Some(up) = up { dt { "Up for" } dd { (age(system.now - Duration::from_secs(*up), system.now)) } }
+                        dt { "Process" } dd { (process) }
+                        dt { "Address" } dd { (said(address)) }
+                    }
+                    (agents(system.doctor))
+                }
+            }
+        }
+    }
+}
+
+/// "63 %, 88 GB free", with a bar.
+fn used(what: &str, room: Room) -> Markup {
+    let taken = room.all.saturating_sub(room.free);
+    let percent = taken.saturating_mul(100).checked_div(room.all).unwrap_or(0);
+    let words = format!("{percent} %");
+    html! {
+        meter min="0" max="100" high="90" value=(percent) aria-label=(what) { (words) }
+        " " (words) ", " (bytes(room.free)) " free"
+    }
+}
+
+/// What the doctor found the agents' programs to be.
+fn agents(doctor: &Doctor) -> Markup {
+    let Doctor::Found { findings, .. } = doctor else {
+        return html! { p.small.dim { "Which versions of agents are here, the doctor tells." } };
+    };
+    let agents = findings.iter().filter_map(|it| Some((it.topic.strip_prefix("agent ")?, it)));
+    html! {
+        dl.facts { @for (name, finding) in agents { dt { "Agent " (said(name)) } dd { (said(&finding.words)) } } }
+    }
+}
+
+/// "88 GB", "310 MB": of 1,000 each.
+fn bytes(count: u64) -> String {
+    let tenths = |unit: u64| {
+        let tenths = count / (unit / 10);
+        if tenths < 100 {
+            format!("{}.{}", tenths / 10, tenths % 10)
+        } else {
+            (tenths / 10).to_string()
+        }
+    };
+    match count {
+        0..1_000_000_000 => format!("{} MB", tenths(1_000_000)),
+        1_000_000_000..1_000_000_000_000 => format!("{} GB", tenths(1_000_000_000)),
+        _ => format!("{} TB", tenths(1_000_000_000_000)),
+    }
+}
+
 fn pairs(id: &str, title: &str, pairs: &[(String, String)]) -> Markup {
     html! {
         section.band aria-labelledby=(id) {
@@ -275,6 +382,22 @@ fn people(system: &System) -> Markup {
 mod tests {
     use super::*;
     use vigie_core::id::BridgeName;
+
+    #[test]
+    fn room_is_read_at_a_glance() {
+        for (count, words) in [
+            (0, "0.0 MB"),
+            (9_940_000, "9.9 MB"),
+            (310_400_000, "310 MB"),
+            (88_000_000_000, "88 GB"),
+            (1_260_000_000_000, "1.2 TB"),
+        ] {
+            assert_eq!(bytes(count), words);
+        }
+        let shown = used("Disk used", Room { free: 37, all: 100 }).into_string();
+        assert!(shown.contains("63 %, 0.0 MB free"), "{shown}");
+        assert!(used("Disk used", Room { free: 0, all: 0 }).into_string().contains("0 %"));
+    }
 
     #[test]
     fn a_service_that_is_not_heard_is_never_green() {

@@ -186,14 +186,24 @@ fn classes(run: &Run) -> (String, String) {
     let (ink, ground) = if has(Look::Inverse) {
         (ground.unwrap_or("fi".into()), ink.unwrap_or("fd".into()))
     } else {
-        let own = if ground.is_some() { "fd" } else { "" };
-        (ink.unwrap_or(own.into()), ground.unwrap_or_default())
+        match ground {
+            Some(ground) => (ink.unwrap_or("fd".into()), ground),
+            None => (named(index(run.fg).map(legible)).unwrap_or_default(), String::new()),
+        }
     };
     let looks =
         [(Look::Bold, "st"), (Look::Dim, "dim"), (Look::Italic, "it"), (Look::Underline, "ul")];
     let looks = looks.into_iter().filter(|(look, _)| has(*look)).map(|(_, class)| class);
     let ink = Some(ink.as_str()).filter(|ink| !ink.is_empty());
     (ground, ink.into_iter().chain(looks).collect::<Vec<_>>().join(" "))
+}
+
+/// Black letters on the terminal's own dark ground would not be seen.
+fn legible(ink: u8) -> u8 {
+    match ink {
+        0 | 16 | 232..=236 => 8,
+        ink => ink,
+    }
 }
 
 /// Of the palette; `None`: the terminal's own.
@@ -254,6 +264,15 @@ mod tests {
             "ok &lt;b&gt; <span class=\"f1 st\">red</span><span class=\"k f238\"><span class=\"fd\"> on </span></span>"
         );
         assert_eq!(line(&[plain("    ")], None).0, "");
+    }
+
+    #[test]
+    fn black_letters_are_seen_unless_their_ground_is_light() {
+        let (black, white) = (Colour::Index(0), Colour::Index(7));
+        let shown = line(&[run("log", black, Colour::Default, &[])], None).0;
+        assert!(shown.contains("f8") && !shown.contains("f0"), "{shown}");
+        let shown = line(&[run("log", black, white, &[])], None).0;
+        assert!(shown.contains("f0") && shown.contains("f7"), "{shown}");
     }
 
     #[test]

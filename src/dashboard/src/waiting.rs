@@ -45,7 +45,7 @@ pub fn page(waiting: &Waiting) -> Page {
                 @if !decided.is_empty() {
                     ol.list.panel id="decided" { @for asked in decided { (line(asked)) } }
                 }
-                p.foot.small.dim { "All of it, with what no person decided: " a href="/audit" { "Audit" } }
+                p.foot.small.dim { "All of it, with what no person decided: " a href="/audit?show=decisions" { "Audit" } }
             }
         }
     };

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// What was given up since Vigie started, the oldest first.
+/// What was given up in the last seven days and was not tried again, the oldest first.
 #[utoipa::path(get, path = "/undelivered", responses((status = 200, body = Vec<UndeliveredShape>)))]
 pub(super) async fn list(
     State(app): State<App>,

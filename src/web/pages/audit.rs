@@ -2,8 +2,7 @@
 
 use axum::{
     extract::{Extension, State},
-    http::header,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use chrono::SecondsFormat;
 use serde::Deserialize;
@@ -19,9 +18,9 @@ use vigie_dashboard::{
 };
 
 use super::{
-    Seen, cell,
+    Seen,
+    csv::{self, cell},
     live::{self, How},
-    page_of,
 };
 use crate::{
     config::Role,
@@ -164,21 +163,12 @@ fn line(
 }
 
 /// The same as a table for a spreadsheet, oldest last.
-pub(super) async fn csv(
+pub(super) async fn table(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Query(asked): Query<Asked>,
 ) -> Response {
-    match export(&app, &caller, &asked).await {
-        Ok(text) => {
-            let headers = [
-                (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-                (header::CONTENT_DISPOSITION, "attachment; filename=\"vigie-audit.csv\""),
-            ];
-            (headers, text).into_response()
-        }
-        Err(fault) => page_of(&fault),
-    }
+    csv::answer("vigie-audit", export(&app, &caller, &asked).await)
 }
 
 async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fault> {

@@ -2,8 +2,7 @@
 
 use axum::{
     extract::{Extension, State},
-    http::header,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use chrono::{Days, NaiveDate};
 use serde::Deserialize;
@@ -21,9 +20,9 @@ use vigie_dashboard::{
 };
 
 use super::{
-    Seen, cell,
+    Seen,
+    csv::{self, cell},
     live::{self, How},
-    page_of,
 };
 use crate::{
     config::Role,
@@ -171,7 +170,9 @@ fn row(line: &UsageRow, by: By, sessions: &[SessionView]) -> Row {
         named.filter(|session| session.name.as_str() == name).max_by_key(|session| session.created)
     };
     let about = |session: Option<&Session>| {
-        session.map(|session| format!("{} {}", session.title, session.project)).unwrap_or_default()
+        let parts = session.map(|it| [it.title.clone(), it.project.to_string()]);
+        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join(" · ")
     };
     let of_session = |session: &Session| format!("/sessions/{}", session.id);
     let key = line.key.as_str();
@@ -222,21 +223,12 @@ fn compared(row: &DelegationRow) -> Compared {
 }
 
 /// The same lines as a table for a spreadsheet.
-pub(super) async fn csv(
+pub(super) async fn table(
     State(app): State<App>,
     Extension(caller): Extension<Caller>,
     Query(asked): Query<Asked>,
 ) -> Response {
-    match export(&app, &caller, &asked).await {
-        Ok(text) => {
-            let headers = [
-                (header::CONTENT_TYPE, "text/csv; charset=utf-8"),
-                (header::CONTENT_DISPOSITION, "attachment; filename=\"vigie-ledger.csv\""),
-            ];
-            (headers, text).into_response()
-        }
-        Err(fault) => page_of(&fault),
-    }
+    csv::answer("vigie-ledger", export(&app, &caller, &asked).await)
 }
 
 async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fault> {

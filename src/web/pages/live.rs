@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use vigie_dashboard::{Frame, Page};
 
-use super::{Seen, me, page_of};
+use super::{Seen, me};
 use crate::web::{fault::Fault, people::Caller, serve::App};
 
 /// Between two drawings of a page, so that a storm of events costs a bounded share of a processor.
@@ -76,7 +76,6 @@ where
     let seq = *newest.borrow();
     let told = match read(&app, &caller, &draw).await {
         Ok(told) => told,
-        Err(fault) if how == How::Once => return page_of(&fault),
         Err(fault) => return fault.into_response(),
     };
     match how {

@@ -3,6 +3,7 @@
 
 mod audit;
 mod board;
+mod csv;
 mod ledger;
 mod live;
 mod log;
@@ -14,12 +15,7 @@ mod terminal;
 mod waiting;
 mod workflow;
 
-use axum::{
-    Router,
-    extract::Request,
-    response::{Html, IntoResponse, Response},
-    routing::get,
-};
+use axum::{Router, routing::get};
 use vigie_core::{
     Timestamp,
     command::{CardView, Command, Reply, Status},
@@ -35,7 +31,6 @@ use super::{
     api::{self, ask, unexpected},
     fault::Fault,
     people::Caller,
-    query,
     serve::App,
 };
 use crate::config::{OnOff, Role};
@@ -44,9 +39,9 @@ pub(super) fn router() -> Router<App> {
     Router::new()
         .route("/board", get(board::show))
         .route("/ledger", get(ledger::show))
-        .route("/ledger.csv", get(ledger::csv))
+        .route("/ledger.csv", get(ledger::table))
         .route("/audit", get(audit::show))
-        .route("/audit.csv", get(audit::csv))
+        .route("/audit.csv", get(audit::table))
         .route("/waiting", get(waiting::show))
         .route("/waiting/count", get(waiting::count))
         .route("/sessions/{name}", get(session::show))
@@ -59,25 +54,6 @@ pub(super) fn router() -> Router<App> {
         .route("/runs/{name}/log", get(log::follow))
         .route("/workflows/{*name}", get(workflow::show))
         .route("/system", get(system::show))
-}
-
-/// A page where there is none; programs read the same as JSON.
-pub(super) async fn nothing_here(request: Request) -> Response {
-    query::answer(request.headers(), &Fault::no_such_page())
-}
-
-/// A fault as a page of its own.
-pub(super) fn page_of(fault: &Fault) -> Response {
-    let html = vigie_dashboard::frame::fault(fault.words(), fault.hint_words());
-    (fault.status(), Html(html)).into_response()
-}
-
-/// A cell of a table for a spreadsheet: in quotes, as RFC 4180 has it; what a spreadsheet would compute is
-/// kept from it.
-fn cell(text: &str) -> String {
-    let computes = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let guard = if computes { "'" } else { "" };
-    format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }
 
 /// What every page is drawn from.
@@ -158,15 +134,4 @@ fn me(caller: &Caller) -> Me {
         Role::Owner => "owner",
     };
     Me { name: caller.name.clone(), role: role.into(), phone: caller.phone == OnOff::On }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::cell;
-
-    #[test]
-    fn a_spreadsheet_computes_nothing_of_it() {
-        assert_eq!(cell("=1+1"), "\"'=1+1\"");
-        assert_eq!(cell("say \"so\", now"), "\"say \"\"so\"\", now\"");
-    }
 }

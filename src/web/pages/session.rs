@@ -29,7 +29,6 @@ use vigie_dashboard::{
 use super::{
     Seen,
     live::{self, How},
-    page_of,
 };
 use crate::{
     config::Role,
@@ -250,7 +249,7 @@ pub(super) async fn file(
     Path(name): Path<String>,
     Query(wanted): Query<Wanted>,
 ) -> Response {
-    fetch(&app, &caller, &name, wanted.path).await.unwrap_or_else(|fault| page_of(&fault))
+    fetch(&app, &caller, &name, wanted.path).await.unwrap_or_else(Fault::into_response)
 }
 
 async fn fetch(app: &App, caller: &Caller, name: &str, path: String) -> Result<Response, Fault> {

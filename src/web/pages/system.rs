@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use vigie_core::command::{Command, Reply};
 use vigie_dashboard::{
     Page,
-    system::{self, Doctor, Protection, System},
+    system::{self, Doctor, Doing, Protection, System},
 };
 
 use super::{
@@ -68,11 +68,12 @@ async fn draw(seen: Seen) -> Result<Page, Fault> {
     };
     let protections: Vec<_> = outside.protections.iter().map(protection).collect();
     let live = seen.status.sessions.iter().filter(|view| view.session.life.is_live()).count();
-    let host = [
-        ("Sessions".to_owned(), format!("{live} live, {} known", seen.status.sessions.len())),
-        ("Process".to_owned(), std::process::id().to_string()),
-        ("Address".to_owned(), seen.app.url.to_string()),
-    ];
+    let doing = Doing {
+        live,
+        known: seen.status.sessions.len(),
+        process: std::process::id(),
+        address: &seen.app.url.to_string(),
+    };
     let page = System {
         versions: &outside.versions,
         up_since: seen.app.since,
@@ -83,7 +84,8 @@ async fn draw(seen: Seen) -> Result<Page, Fault> {
         to_send: seen.status.pending_deliveries,
         problems: &seen.status.problems,
         protections: &protections,
-        host: &host,
+        host: &(outside.host)(),
+        doing: &doing,
         people: people.as_deref(),
         doctor: &seen.app.examined.last(),
         may_examine: seen.may(Role::Approver),

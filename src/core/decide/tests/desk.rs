@@ -7,6 +7,7 @@ use crate::{
     decide::{Event, Looked},
     prompt::Prompt,
 };
+use chrono::TimeDelta;
 
 /// PD-285 at work, with these words waiting.
 fn with_waiting(texts: &[&str]) -> (World, Vec<Prompt>) {
@@ -114,6 +115,20 @@ fn what_did_not_arrive_is_said_again_when_somebody_wants_it() {
     assert!(undelivered(&mut w).is_empty());
     assert_eq!(w.ask(retry), Err(Refusal::NoDelivery { id: id.clone() }), "and only once");
     assert!(w.journal.iter().any(|kind| kind == "delivery_retried"));
+}
+
+#[test]
+fn what_did_not_arrive_is_known_after_a_restart_and_for_a_week() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] go");
+    w.takes("PD-285");
+    w.failures.push_back(SayError::Never { reason: "too strange".into() });
+    w.finishes("PD-285", "the ferries are counted");
+    let failed = undelivered(&mut w);
+    w.crash();
+    assert_eq!(undelivered(&mut w), failed);
+    w.wait(TimeDelta::days(8));
+    assert!(undelivered(&mut w).is_empty());
 }
 
 #[test]

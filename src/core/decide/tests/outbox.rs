@@ -70,7 +70,7 @@ fn what_the_service_refuses_is_said_in_status_and_blocks_nothing() {
     w.takes("PD-285");
     w.finishes("PD-285", "second");
     assert!(w.said("second"));
-    assert!(w.state.failed.iter().any(|failed| failed.words.contains("too strange")));
+    assert!(w.state.undelivered(w.now).iter().any(|it| it.words.contains("too strange")));
     assert!(w.state.deliveries.values().all(|d| !matches!(d.state, DeliveryState::Failed { .. })));
 }
 
@@ -137,7 +137,10 @@ fn an_answer_nobody_saw_arrive_is_never_said_a_third_time() {
     w.wait(TimeDelta::hours(1));
     assert_eq!(w.tries, before + 2);
     assert!(
-        w.state.failed.iter().any(|failed| failed.words.contains("not known whether it arrived"))
+        w.state
+            .undelivered(w.now)
+            .iter()
+            .any(|it| it.words.contains("not known whether it arrived"))
     );
     w.crash();
     w.wait(TimeDelta::hours(1));

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use vigie_core::{
     mail::{Mail, MailState},
     prompt::{Prompt, PromptState},
-    session::Session,
+    session::{Counted, Session},
 };
 
 use super::{Deeds, SessionPage};
@@ -35,6 +35,7 @@ fn queue(page: &SessionPage) -> Markup {
 
 fn waiting(page: &SessionPage, prompt: &Prompt) -> Markup {
     let from = match (&prompt.by, &prompt.of_step) {
+        (Some(human), _) if human == page.me => "from you".into(),
         (Some(human), _) => format!("from {human}"),
         (None, Some(_)) => "from a workflow".into(),
         (None, None) => "from other sessions".into(),
@@ -117,9 +118,11 @@ fn budget(session: &Session) -> Markup {
     html! { (words) " " meter min="0" max=(most) value=(used) aria-label="Budget used" { (words) } }
 }
 
-/// What it cost, as its agent counts.
+/// What it cost.
 pub(super) fn cost(session: &Session) -> Markup {
     let spent = &session.spent;
+    // Its records do not say with which start of the program an answer came.
+    let told = spent.counted == Counted::Told;
     let row = |name: &str, input: u64, output: u64, micro: u64| {
         html! {
             tr {
@@ -133,12 +136,15 @@ pub(super) fn cost(session: &Session) -> Markup {
             table {
                 thead { tr { th scope="col" { "Since" } th.n scope="col" { "Input" } th.n scope="col" { "Output" } th.n scope="col" { "Cost" } } }
                 tbody {
-                    (row("This start of its program", spent.run_input_tokens, spent.run_output_tokens, spent.run_micro_usd))
+                    @if told { (row("This start of its program", spent.run_input_tokens, spent.run_output_tokens, spent.run_micro_usd)) }
                     (row("The whole session", spent.input_tokens, spent.output_tokens, spent.micro_usd))
                 }
             }
         }
-        p.foot.small.dim { "As the agent counts it, at list prices. " a href="/ledger" { "Ledger" } }
+        p.foot.small.dim {
+            @if told { "As the agent counts it, at list prices. " } @else { "Counted from its answers, one by one, at the prices Vigie knows. " }
+            a href="/ledger" { "Ledger" }
+        }
     }
 }
 
@@ -169,5 +175,30 @@ fn became(state: &MailState) -> Markup {
         MailState::Offered { at, .. } => html! { "On its way since " (clock(*at)) "." },
         MailState::Read { at } => html! { "Read, " (clock(*at)) "." },
         MailState::Dead { why, .. } => html! { "Not read: " (said(why)) "." },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use vigie_core::{Timestamp, id::MailId};
+
+    #[test]
+    fn what_sessions_write_each_other_is_text() {
+        let id = MailId::from_parts(Timestamp::default(), 1);
+        let one: Mail = serde_json::from_value(json!({
+            "id": id, "number": 1, "thread": id, "batch": id, "reply_to": null, "key": null,
+            "from": { "from": "client", "token": format!("tok_{}", "0".repeat(26)), "name": "<b>ci\u{202e}" },
+            "to": { "to": "humans" }, "text": "<script>document.title='owned'</script>\u{202e}gnp",
+            "sent": Timestamp::default(), "hops": 0, "depth": 0, "answers": null, "tries": 3,
+            "state": { "state": "dead", "why": "<i>gone", "at": Timestamp::default() },
+        }))
+        .unwrap();
+        let shown = mail(&[one]).0;
+        for evil in ["<script", "<b>ci", "<i>gone", "\u{202e}"] {
+            assert!(!shown.contains(evil), "{evil}: {shown}");
+        }
+        assert!(shown.contains("&lt;script&gt;") && shown.contains("Not read"), "{shown}");
     }
 }

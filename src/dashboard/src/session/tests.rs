@@ -53,6 +53,7 @@ fn view(life: Life) -> SessionView {
         queued: 0,
         unread_mail: 0,
         started_by: None,
+        ended_by: None,
         limited: None,
     }
 }
@@ -120,6 +121,16 @@ fn every_page_of_it_has_an_address_and_says_which_it_is() {
     }
     assert_eq!(shown.matches("aria-current=\"page\"").count(), 1);
     assert!(shown.contains("$1.86") && shown.contains("61 k"));
+}
+
+#[test]
+fn what_one_start_cost_is_said_only_where_the_agent_tells_it() {
+    let told = working();
+    assert!(drawn(&told, Deeds::Look, Named::This, Pane::Cost).contains("This start of its"));
+    let mut counted = told;
+    counted.session.spent.counted = vigie_core::session::Counted::Records;
+    let shown = drawn(&counted, Deeds::Look, Named::This, Pane::Cost);
+    assert!(!shown.contains("This start of its") && shown.contains("one by one"), "{shown}");
 }
 
 #[test]
