@@ -21,8 +21,8 @@ use crate::{
     answer::Words,
     bridge::{
         Action, Attached, Attention, Body, Budget, Button, Card, CardState, Cards, Files, Got,
-        Health, Heard, HeardKind, Level, Limits, Mark, Noted, Over, Place, Post, Repeats, Room,
-        Said, Say, SayError, Taps, TextOrigin, TextUnit,
+        Health, Heard, HeardKind, Level, Limits, Mark, Noted, Over, Place, Post, Refill, Repeats,
+        Room, Said, Say, SayError, Taps, TextOrigin, TextUnit,
     },
     caller::{
         AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, AgentStart, Bounds, Host,
@@ -189,16 +189,22 @@ fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
         files: Files::Taken,
         taps: Taps::Unanswered,
         cards: Cards::Last,
-        budget: Some(Budget { calls: 10, window: Duration::from_secs(10), over: Over::Service }),
+        budget: Some(Budget {
+            calls: 10,
+            window: Duration::from_secs(50),
+            refill: Refill::Steadily,
+            over: Over::Service,
+        }),
         progress_every: Duration::from_secs(20),
         thread_after: Duration::from_secs(20),
         ..text
     };
+    let refill = Refill::AfterWindow;
     let telegram = |room: Room| Limits {
         budget: Some(if room.is_direct() {
-            Budget { calls: 5, window: Duration::from_secs(5), over: Over::Chat }
+            Budget { calls: 5, window: Duration::from_secs(5), refill, over: Over::Chat }
         } else {
-            Budget { calls: 20, window: Duration::from_mins(1), over: Over::Chat }
+            Budget { calls: 20, window: Duration::from_mins(1), refill, over: Over::Chat }
         }),
         files: Files::Taken,
         progress_every: Duration::from_secs(15),
