@@ -17,7 +17,7 @@ use vigie_core::{
     Timestamp,
     bridge::{
         Bridge, Budget, Cards, Counts, Files, Health, Inbox, Limits, Lost, Over, Place, Reactions,
-        Refill, Repeats, Room, Said, Say, SayError, Taps, TextUnit,
+        Refill, Repeats, Room, Said, Say, SayError, Signs, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
@@ -286,6 +286,7 @@ pub fn limits(room: Room, pace: Pace, parts: Option<usize>, reactions: Counts) -
             window,
             refill: Refill::Steadily,
             over: Over::Service,
+            signs: Signs::Counted,
         }),
         progress_every: PROGRESS_EVERY,
         thread_after: THREAD_AFTER,

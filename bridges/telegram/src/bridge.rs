@@ -13,7 +13,7 @@ use vigie_core::{
     Timestamp,
     bridge::{
         Bridge, Budget, Files, Health, Inbox, Limits, Lost, Over, Place, Refill, Repeats, Room,
-        Said, Say, SayError, TextUnit,
+        Said, Say, SayError, Signs, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
@@ -43,6 +43,7 @@ const IN_PRIVATE: Budget = Budget {
     window: Duration::from_millis(5_500),
     refill: Refill::AfterWindow,
     over: Over::Chat,
+    signs: Signs::Free,
 };
 
 /// What a group bears: 20 a minute, over all its topics. A second more, since our clock and
@@ -52,6 +53,7 @@ const IN_A_GROUP: Budget = Budget {
     window: Duration::from_secs(61),
     refill: Refill::AfterWindow,
     over: Over::Chat,
+    signs: Signs::Free,
 };
 
 /// A turn of half a minute then takes four calls: the first line, one change, the end, the answer.

@@ -222,6 +222,16 @@ pub struct Budget {
     pub window: Duration,
     pub refill: Refill,
     pub over: Over,
+    pub signs: Signs,
+}
+
+/// What it takes to show on a person's message that the agent has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signs {
+    /// Nothing: the service does not count reactions.
+    Free,
+    /// A call like any other.
+    Counted,
 }
 
 impl Budget {

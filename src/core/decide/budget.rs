@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Timestamp,
-    bridge::{Budget, Mark, Refill},
+    bridge::{Budget, Mark, Refill, Signs},
     delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank},
     id::{BridgeName, ChatId},
     state::{ChatState, Purse, State, each},
@@ -89,11 +89,11 @@ pub(super) enum Free {
 }
 
 /// Whether it takes anything of the budget at all, as far as that is known before.
-fn is_free(what: &Outgoing) -> bool {
+fn is_free(what: &Outgoing, budget: Budget) -> bool {
     match what {
         Outgoing::Mark { mark, .. } => match mark {
             Mark::Stored { words, .. } => words.is_none(),
-            Mark::Taken { .. } => true,
+            Mark::Taken { .. } => budget.signs == Signs::Free,
             Mark::Kept { .. } | Mark::NotTaken { .. } => false,
         },
         Outgoing::Post { .. } | Outgoing::Edit { .. } | Outgoing::Thread { .. } => false,
@@ -177,7 +177,8 @@ impl State {
     /// When its budget allows it.
     pub(super) fn free(&self, delivery: &Delivery, flying: &HashMap<Purse, usize>) -> Free {
         let (bridge, chat) = (&delivery.to.bridge, &delivery.to.chat);
-        let budget = self.limits_of(bridge, chat).budget.filter(|_| !is_free(&delivery.what));
+        let budget = self.limits_of(bridge, chat).budget;
+        let budget = budget.filter(|budget| !is_free(&delivery.what, *budget));
         let Some(budget) = budget else { return Free::Now };
         let purse = self.purse(bridge, chat);
         let under_way = flying.get(&purse).copied().unwrap_or_default();
@@ -211,7 +212,8 @@ impl State {
 
     /// Counts what is being sent to what is under way.
     pub(super) fn takes_off(&self, delivery: &Delivery, flying: &mut HashMap<Purse, usize>) {
-        if !is_free(&delivery.what) {
+        let budget = self.limits_of(&delivery.to.bridge, &delivery.to.chat).budget;
+        if budget.is_some_and(|budget| !is_free(&delivery.what, budget)) {
             let purse = self.purse(&delivery.to.bridge, &delivery.to.chat);
             *flying.entry(purse).or_default() += 1;
         }

@@ -107,6 +107,25 @@ fn a_card_of_one_room_goes_before_all_else_of_the_others() {
     assert_eq!(refused(&w), 0);
 }
 
+#[test]
+fn signs_on_what_people_wrote_leave_enough_for_a_card() {
+    let mut w = rooms();
+    w.doing("PD-1", Doing::Idle);
+    for n in 0..12 {
+        let text = format!("[PD-1] line {n}");
+        w.writes_as("@ines:example.org", &matrix(ROOMS[0]), &text, None);
+        w.takes("PD-1");
+        w.doing("PD-1", Doing::Idle);
+    }
+    let asked = w.now;
+    let gate = w.asks_to_run("PD-2", "r1", "make test");
+    w.wait(TimeDelta::minutes(1));
+    let came = ROOMS.map(|room| w.card_in(gate, room).at);
+    assert!(came.iter().filter(|at| **at == asked).count() >= 2, "{came:?}, asked at {asked}");
+    w.wait(TimeDelta::minutes(20));
+    assert_eq!(refused(&w), 0);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Answer { of: usize },
