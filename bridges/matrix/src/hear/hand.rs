@@ -139,7 +139,8 @@ impl Hearing<'_> {
                 return Some(HeardKind::TakenBack { message: MessageId::new(on), emoji });
             }
             // Of an edit that is taken back, the message stays.
-            let words = taken_back.kind == "m.room.message" && relation.replaces.is_none();
+            let is_said = matches!(taken_back.kind.as_str(), "m.room.message" | "m.sticker");
+            let words = is_said && relation.replaces.is_none();
             words.then(|| HeardKind::Withdrawn { message: MessageId::new(event) })
         });
         if let Some(what) = what

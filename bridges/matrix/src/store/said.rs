@@ -80,11 +80,12 @@ impl Store {
         part: Part,
         room: &RoomId,
     ) -> Result<Option<OwnedEventId>, DatabaseError> {
-        let room = room.to_string();
+        let (key, room) = (part.key.to_string(), room.to_string());
         self.run(move |db| {
             let ask = "select event from said where key = ?1 and part = ?2 and room = ?3";
-            let row = params![part.key.to_string(), part.number, room];
-            Ok(db.query_row(ask, row, |row| read_event(row, 0)).optional()?.flatten())
+            let found =
+                db.query_row(ask, params![key, part.number, room], |row| read_event(row, 0));
+            Ok(found.optional()?.flatten())
         })
         .await
     }
