@@ -3,9 +3,11 @@
 
 mod rows;
 mod rules;
+mod spent;
 
 pub use rows::*;
 pub use rules::*;
+pub use spent::{Spent, each};
 
 use chrono::TimeDelta;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -44,6 +46,9 @@ const TICKETS: usize = 4000;
 
 /// Messages of ours remembered beside the database; far more than a group commit holds.
 const JUST_SENT: usize = 256;
+
+/// Decided questions that a late answer may be meant for.
+const DECIDED: usize = 256;
 
 /// Sent messages that can still be edited.
 const EDITABLE: usize = 20_000;
@@ -103,12 +108,14 @@ pub struct State {
     pub digests: BTreeMap<HumanId, DigestRow>,
     /// What makes no sound for whom.
     pub mutes: BTreeMap<(HumanId, Muted), MuteRow>,
-    /// When each was last called, for its budget.
-    pub spent: HashMap<Purse, VecDeque<Timestamp>>,
+    /// What calls took of each budget.
+    pub spent: HashMap<Purse, Spent>,
     /// Where people were heard, and when last: what rings rings where they were last.
     pub last_heard: BTreeMap<(HumanId, BridgeName, ChatId), Timestamp>,
     /// What whoever tapped was told lately, and about which message, so that it is said once.
     pub told: VecDeque<(Place, MessageId, String)>,
+    /// Vigie's own questions that were decided lately, the newest last.
+    pub decided: VecDeque<Decided>,
     /// What was sent a moment ago, the newest last: a reply can be quicker than our own commit.
     pub just_sent: VecDeque<JustSent>,
     /// When a message of ours was last changed.
@@ -181,6 +188,7 @@ impl State {
             spent: HashMap::new(),
             last_heard: BTreeMap::new(),
             told: VecDeque::new(),
+            decided: VecDeque::new(),
             just_sent: VecDeque::new(),
             changed: BTreeMap::new(),
             unsure: VecDeque::new(),
@@ -204,8 +212,7 @@ impl State {
             state.put(&row);
         }
         for (bridge, chat, at) in found.spent {
-            let purse = state.purse(&bridge, &chat);
-            state.spent.entry(purse).or_default().push_back(at);
+            state.spend(&bridge, &chat, 1, at);
         }
         state
     }
@@ -526,7 +533,9 @@ impl State {
             | HeardKind::Tap { message, .. }
             | HeardKind::Reaction { message, .. }
             | HeardKind::TakenBack { message, .. } => message,
-            HeardKind::Text { reply_to: None, .. } | HeardKind::Edited { .. } => return facts,
+            HeardKind::Text { reply_to: None, .. }
+            | HeardKind::Edited { .. }
+            | HeardKind::Withdrawn { .. } => return facts,
         };
         let same = |sent: &&JustSent| {
             sent.bridge == heard.place.bridge
@@ -543,6 +552,13 @@ impl State {
     pub fn unknown_usage(&self, used: &[Used]) -> Vec<UsageKey> {
         let unknown = used.iter().filter(|used| self.ledger.get(&used.key).is_none());
         unknown.map(|used| used.key.clone()).collect()
+    }
+
+    pub fn remember_decided(&mut self, decided: Decided) {
+        self.decided.push_back(decided);
+        if self.decided.len() > DECIDED {
+            self.decided.pop_front();
+        }
     }
 
     /// Remembers a message of ours until the database surely has it.

@@ -22,7 +22,7 @@ use crate::{
 const TOPIC: &str = MATRIX;
 
 const WORDS: Words = Words {
-    let_in_again: "Invite it again",
+    let_in_again: "It says itself what to do",
     let_in: "Say who you are there: vigie init matrix --person ID",
 };
 

@@ -50,7 +50,12 @@ impl Running {
             return vec![Finding::fail(self.name, "the Vigie that runs does not know of it", todo)];
         };
         let mut findings = Vec::new();
-        if let Some(trouble) = &bridge.trouble {
+        // What is wrong with a single chat stands with that chat below.
+        let of_a_chat = |trouble: &&String| {
+            let mut whys = self.chats().filter_map(|chat| chat.shut.as_deref());
+            whys.any(|why| trouble.ends_with(why))
+        };
+        if let Some(trouble) = bridge.trouble.as_ref().filter(|trouble| !of_a_chat(trouble)) {
             let todo = "It says itself what to do; what should go out waits meanwhile.";
             findings.push(Finding::fail(self.name, trouble, todo));
         }
@@ -66,7 +71,12 @@ impl Running {
                 "{first}; if that chat is done with: vigie unpair {} {}",
                 self.name, chat.chat
             );
-            Finding::warn(self.name, format!("chat {} takes nothing: {why}", chat.chat), todo)
+            let words = format!("chat {} takes nothing: {why}", chat.chat);
+            if chat.held {
+                Finding::fail(self.name, words, todo)
+            } else {
+                Finding::warn(self.name, words, todo)
+            }
         }));
         findings
     }

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use vigie_core::{
     Timestamp,
     bridge::{Heard, HeardKind, Place},
-    id::{BridgeName, ChatId, MessageId, SessionId},
+    id::{BridgeName, ChatId, MessageId, PromptId, SessionId},
+    prompt::{Prompt, PromptState},
     state::{AnswerRow, Facts, Found, HeardOutcome, HeardRow, MISSED, Row},
 };
 
@@ -24,6 +25,9 @@ const EDITABLE: u32 = 10_000;
 
 /// Deliveries that can still count against a budget; no chat bears that many in its window.
 const SPENT: u32 = 500;
+
+/// Prompts at their end, among which those of a message that somebody deletes are looked for.
+const LOOKED_THROUGH: u32 = 500;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -233,7 +237,9 @@ pub(super) fn facts(db: &Connection, heard: &Heard) -> Result<Facts, StoreError>
         .exists(params![bridge, heard.key])?;
     let (about, own) = match &heard.what {
         HeardKind::Text { reply_to, .. } => (reply_to.as_ref(), None),
-        HeardKind::Edited { message, .. } => (None, Some(message)),
+        HeardKind::Edited { message, .. } | HeardKind::Withdrawn { message } => {
+            (None, Some(message))
+        }
         HeardKind::Tap { message, .. }
         | HeardKind::Reaction { message, .. }
         | HeardKind::TakenBack { message, .. } => (Some(message), None),
@@ -262,7 +268,32 @@ pub(super) fn facts(db: &Connection, heard: &Heard) -> Result<Facts, StoreError>
     if let Some(message) = own {
         facts.heard = heard_row(db, &heard.place, message)?;
     }
+    if let (HeardKind::Withdrawn { .. }, Some(HeardRow { outcome, .. })) =
+        (&heard.what, &facts.heard)
+        && let HeardOutcome::Routed { prompts, .. } = outcome
+    {
+        facts.refused = refused(db, prompts)?;
+    }
     Ok(facts)
+}
+
+/// Which of these reached nobody. Of those long ago nobody remembers what was said about them.
+fn refused(db: &Connection, prompts: &[PromptId]) -> Result<Vec<PromptId>, StoreError> {
+    let sql = "SELECT number, body FROM prompt WHERE open = 0 ORDER BY number DESC LIMIT ?1";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([LOOKED_THROUGH])?;
+    let mut refused = Vec::new();
+    while let Some(row) = rows.next()? {
+        let prompt: Prompt = serde_json::from_str(&row.get::<_, String>(1)?).map_err(|e| {
+            let (table, column) = ("prompt", "body");
+            let row = row.get::<_, i64>(0).unwrap_or_default().to_string();
+            StoreError::Row { table, column, row, reason: e.to_string() }
+        })?;
+        if prompts.contains(&prompt.id) && matches!(prompt.state, PromptState::Refused { .. }) {
+            refused.push(prompt.id);
+        }
+    }
+    Ok(refused)
 }
 
 fn first_session(row: &HeardRow) -> Option<vigie_core::id::SessionId> {

@@ -190,17 +190,23 @@ async fn files_go_both_ways() {
 }
 
 #[tokio::test]
-async fn an_edit_changes_what_waits_and_is_never_a_prompt_of_its_own() {
+async fn an_edit_changes_what_waits_a_deletion_drops_it_and_neither_is_a_prompt() {
     let Some(tools) = tools() else { return };
     let life = Life::begin(&tools, "direct").await;
     life.start("PD-285").await;
     life.say("[PD-285] slow 3").await;
     let waits = life.say("[PD-285] delete the branch").await;
     life.phone.edit(&life.room, &waits, "[PD-285] stream 4").await;
+    let unmeant = life.say("[PD-285] push it").await;
+    life.phone.redact(&life.room, &unmeant).await;
     life.hears("4 lines printed").await;
     life.say("[PD-285] recall").await;
     let recalled = life.hears("• stream 4").await;
-    assert!(!recalled.says("delete the branch") && !recalled.says("* "), "{recalled}");
+    for words in ["delete the branch", "push it", "* "] {
+        assert!(!recalled.says(words), "{recalled}");
+    }
+    life.phone.redact(&life.room, &waits).await;
+    life.hears("too late to delete that: PD-285 has it already").await;
     life.all_well();
 }
 

@@ -17,7 +17,7 @@ use vigie_core::{
     Timestamp,
     bridge::{
         Bridge, Budget, Cards, Counts, Files, Health, Inbox, Limits, Lost, Over, Place, Reactions,
-        Repeats, Room, Said, Say, SayError, Taps, TextUnit,
+        Refill, Repeats, Room, Said, Say, SayError, Signs, Taps, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
@@ -45,6 +45,9 @@ const PARTS: usize = 3;
 
 /// What an account may send at once. Source: Synapse, `rc_message.burst_count` where nobody changed it.
 const BURST: u32 = 10;
+
+/// The homeserver's clock is not ours, and what is sent arrives sooner or later.
+const SPARE: Duration = Duration::from_secs(1);
 
 /// Each edit is one more event that everybody's client keeps.
 const PROGRESS_EVERY: Duration = Duration::from_secs(20);
@@ -271,14 +274,20 @@ pub fn limits(room: Room, pace: Pace, parts: Option<usize>, reactions: Counts) -
     let _ = room; // an account's events are counted, whatever room they go to
     let minute = Duration::from_mins(1);
     let events = u32::try_from(pace.events_a_minute.get()).unwrap_or(u32::MAX);
-    let window = minute * BURST / events;
+    let window = minute * BURST / events + SPARE;
     Limits {
         repeats: Repeats::DroppedByService,
         files: Files::Taken,
         taps: Taps::Unanswered,
         reactions: Reactions::Forgeable(reactions),
         cards: Cards::Last,
-        budget: Some(Budget { calls: BURST as usize, window, over: Over::Service }),
+        budget: Some(Budget {
+            calls: BURST as usize,
+            window,
+            refill: Refill::Steadily,
+            over: Over::Service,
+            signs: Signs::Counted,
+        }),
         progress_every: PROGRESS_EVERY,
         thread_after: THREAD_AFTER,
         ..Limits::of_text(TextUnit::Bytes, TEXT, SPANS, parts.unwrap_or(PARTS))

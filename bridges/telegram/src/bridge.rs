@@ -12,8 +12,8 @@ use vigie_bridge_kit::{clock::Clock, database::OpenError, pulse::Pulse};
 use vigie_core::{
     Timestamp,
     bridge::{
-        Bridge, Budget, Files, Health, Inbox, Limits, Lost, Over, Place, Repeats, Room, Said, Say,
-        SayError, TextUnit,
+        Bridge, Budget, Files, Health, Inbox, Limits, Lost, Over, Place, Refill, Repeats, Room,
+        Said, Say, SayError, Signs, TextUnit,
     },
     id::{BridgeName, DeliveryId},
 };
@@ -38,12 +38,23 @@ const PARTS: usize = 3;
 
 /// What a private chat bears. Telegram tells "about one a second, short bursts"; a burst of five
 /// and then one a second was never refused.
-const IN_PRIVATE: Budget =
-    Budget { calls: 5, window: Duration::from_millis(5_500), over: Over::Chat };
+const IN_PRIVATE: Budget = Budget {
+    calls: 5,
+    window: Duration::from_millis(5_500),
+    refill: Refill::AfterWindow,
+    over: Over::Chat,
+    signs: Signs::Free,
+};
 
 /// What a group bears: 20 a minute, over all its topics. A second more, since our clock and
 /// Telegram's are two.
-const IN_A_GROUP: Budget = Budget { calls: 20, window: Duration::from_secs(61), over: Over::Chat };
+const IN_A_GROUP: Budget = Budget {
+    calls: 20,
+    window: Duration::from_secs(61),
+    refill: Refill::AfterWindow,
+    over: Over::Chat,
+    signs: Signs::Free,
+};
 
 /// A turn of half a minute then takes four calls: the first line, one change, the end, the answer.
 const PROGRESS_EVERY: Duration = Duration::from_secs(15);

@@ -220,7 +220,35 @@ impl Limits {
 pub struct Budget {
     pub calls: usize,
     pub window: Duration,
+    pub refill: Refill,
     pub over: Over,
+    pub signs: Signs,
+}
+
+/// What it takes to show on a person's message that the agent has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signs {
+    /// Nothing: the service does not count reactions.
+    Free,
+    /// A call like any other.
+    Counted,
+}
+
+impl Budget {
+    /// Until one more call is free again, where that goes steadily.
+    pub fn each(self) -> Duration {
+        self.window / u32::try_from(self.calls.max(1)).unwrap_or(u32::MAX)
+    }
+}
+
+/// How calls come free again once they were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refill {
+    /// Each a window after it was made: there are never more than `calls` in a window.
+    AfterWindow,
+    /// One after the other, each a `calls`th of a window after the one before, however quickly they were
+    /// made.
+    Steadily,
 }
 
 /// What shares one budget.
@@ -392,6 +420,10 @@ pub enum HeardKind {
         emoji: String,
         /// The button of that message that it stood for when it was put there.
         means: Option<Action>,
+    },
+    /// A message of theirs that they deleted.
+    Withdrawn {
+        message: MessageId,
     },
     /// An emoji taken off a message again.
     TakenBack {

@@ -63,8 +63,7 @@ impl Work<'_> {
         for mut delivery in flying.cloned().collect::<Vec<_>>() {
             let DeliveryState::InFlight { tries } = delivery.state else { continue };
             // It may have been a call, and looking for it takes some.
-            let purse = self.state.purse(&delivery.to.bridge, &delivery.to.chat);
-            self.state.spent.entry(purse).or_default().push_back(self.now);
+            self.state.spend(&delivery.to.bridge, &delivery.to.chat, 1, self.now);
             self.doubt(&mut delivery, tries);
             self.put(Row::Delivery(delivery));
         }

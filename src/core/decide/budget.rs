@@ -8,10 +8,10 @@ use std::{
 
 use crate::{
     Timestamp,
-    bridge::{Budget, Mark},
+    bridge::{Budget, Mark, Refill, Signs},
     delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank},
     id::{BridgeName, ChatId},
-    state::{ChatState, Purse, State},
+    state::{ChatState, Purse, State, each},
 };
 
 /// When the next delivery that waits for a time becomes due.
@@ -59,12 +59,12 @@ fn allowed(budget: Budget, rank: Rank) -> usize {
     (budget.calls * share(rank) / 100).max(1)
 }
 
-/// A long window's calls come free again as they were spent: all at once after a burst, and for a
-/// minute nothing is left for whoever needs a person. So all but gates spend theirs evenly, over
+/// Where a long window's calls come free again as they were spent, that is all at once after a burst, and
+/// for a minute nothing is left for whoever needs a person. So all but gates spend theirs evenly, over
 /// parts of a window that are no longer than this; it is what a gate waits at worst.
 const EVENLY: Duration = Duration::from_secs(15);
 
-/// What a rank may do in how long; both hold.
+/// What a rank may do in how long, in a budget whose calls come free a window later; both hold.
 fn bounds(budget: Budget, rank: Rank) -> [Option<(usize, Duration)>; 2] {
     let calls = allowed(budget, rank);
     let parts = budget.window.as_secs().div_ceil(EVENLY.as_secs());
@@ -89,11 +89,11 @@ pub(super) enum Free {
 }
 
 /// Whether it takes anything of the budget at all, as far as that is known before.
-fn is_free(what: &Outgoing) -> bool {
+fn is_free(what: &Outgoing, budget: Budget) -> bool {
     match what {
         Outgoing::Mark { mark, .. } => match mark {
             Mark::Stored { words, .. } => words.is_none(),
-            Mark::Taken { .. } => true,
+            Mark::Taken { .. } => budget.signs == Signs::Free,
             Mark::Kept { .. } | Mark::NotTaken { .. } => false,
         },
         Outgoing::Post { .. } | Outgoing::Edit { .. } | Outgoing::Thread { .. } => false,
@@ -179,21 +179,30 @@ impl State {
     /// When its budget allows it.
     pub(super) fn free(&self, delivery: &Delivery, flying: &HashMap<Purse, usize>) -> Free {
         let (bridge, chat) = (&delivery.to.bridge, &delivery.to.chat);
-        let budget = self.limits_of(bridge, chat).budget.filter(|_| !is_free(&delivery.what));
+        let budget = self.limits_of(bridge, chat).budget;
+        let budget = budget.filter(|budget| !is_free(&delivery.what, *budget));
         let Some(budget) = budget else { return Free::Now };
         let purse = self.purse(bridge, chat);
         let under_way = flying.get(&purse).copied().unwrap_or_default();
         let spent = self.spent.get(&purse);
         // All others wait for what is in doubt, so it waits for none.
         let rank = if is_doubtful(delivery) { Rank::Gate } else { delivery.rank };
+        let bounds = match budget.refill {
+            Refill::AfterWindow => bounds(budget, rank),
+            Refill::Steadily => [Some((allowed(budget, rank), budget.window)), None],
+        };
         let mut free = Free::Now;
-        for (calls, window) in bounds(budget, rank).into_iter().flatten() {
+        for (calls, window) in bounds.into_iter().flatten() {
             let Some(left) = calls.checked_sub(under_way).filter(|left| *left > 0) else {
                 return Free::OnceItLands;
             };
-            let at = spent.and_then(|spent| spent.get(spent.len().checked_sub(left)?));
+            let at = spent.and_then(|spent| match budget.refill {
+                Refill::AfterWindow => {
+                    spent.fewer_in(left, TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX))
+                }
+                Refill::Steadily => spent.fewer_left(left, each(budget)),
+            });
             if let Some(at) = at {
-                let at = *at + TimeDelta::from_std(window).unwrap_or(TimeDelta::MAX);
                 free = match free {
                     Free::At(earlier) => Free::At(at.max(earlier)),
                     Free::Now | Free::OnceItLands => Free::At(at),
@@ -205,7 +214,8 @@ impl State {
 
     /// Counts what is being sent to what is under way.
     pub(super) fn takes_off(&self, delivery: &Delivery, flying: &mut HashMap<Purse, usize>) {
-        if !is_free(&delivery.what) {
+        let budget = self.limits_of(&delivery.to.bridge, &delivery.to.chat).budget;
+        if budget.is_some_and(|budget| !is_free(&delivery.what, budget)) {
             let purse = self.purse(&delivery.to.bridge, &delivery.to.chat);
             *flying.entry(purse).or_default() += 1;
         }
@@ -227,11 +237,6 @@ impl State {
         let Some(longest) = longest.and_then(|window| TimeDelta::from_std(window).ok()) else {
             return;
         };
-        self.spent.retain(|_, calls| {
-            while calls.front().is_some_and(|at| *at + longest <= now) {
-                calls.pop_front();
-            }
-            !calls.is_empty()
-        });
+        self.spent.retain(|_, spent| spent.forget(now - longest, now));
     }
 }

@@ -513,7 +513,8 @@ fn help(bridge: &BridgeName) -> Rich {
     let mut text = Rich::plain(format!(
         "[docs] run the tests: goes to the session docs. In its {thread} no name is needed, nor in a reply.\n\
          yes, no, deny: why, 2, or your own words: answers what waits, as do {taps}.\n\
-         {own}\n\n",
+         {own}\n\
+         \\/words or \\!words: words for a session that only look like a command.\n\n",
     ));
     for (word, _, about) in slash::COMMANDS.iter().filter(|(word, ..)| *word != "start") {
         text.push(&format!("{mark}{word}"), Some(Style::Code));

@@ -98,6 +98,7 @@ impl Work<'_> {
             HeardKind::Edited { .. }
             | HeardKind::Tap { .. }
             | HeardKind::Reaction { .. }
+            | HeardKind::Withdrawn { .. }
             | HeardKind::TakenBack { .. } => None,
         };
         let outcome = match self.state.human_of(&heard.place.bridge, &heard.from) {
@@ -112,6 +113,7 @@ impl Work<'_> {
             | HeardKind::Edited { .. }
             | HeardKind::Tap { .. }
             | HeardKind::Reaction { .. }
+            | HeardKind::Withdrawn { .. }
             | HeardKind::TakenBack { .. } => Vec::new(),
         };
         self.put(Row::Heard(HeardRow {
@@ -197,6 +199,7 @@ impl Work<'_> {
                 }
                 HeardOutcome::Handled
             }
+            HeardKind::Withdrawn { .. } => self.withdrawn(&facts),
             HeardKind::TakenBack { message, emoji } => {
                 self.reaction_taken_back(&heard.place, message, emoji, facts.gate);
                 HeardOutcome::Handled
@@ -327,7 +330,7 @@ impl Work<'_> {
         id: MessageId,
         text: (&str, Timestamp),
     ) -> HeardOutcome {
-        self.close_question(kept.asked, &kept.place, "You changed the message.");
+        self.question_decided(kept, "You changed the message.");
         self.routed_anew(original, &kept.by, id, text)
     }
 

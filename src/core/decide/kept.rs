@@ -11,11 +11,15 @@ use crate::{
     command::Kept,
     id::{GateId, HeardId, SessionId},
     route::{Address, Target},
-    state::{HeardOutcome, HeardRow},
+    state::{Decided, HeardOutcome, HeardRow},
 };
 
 /// How long the next words in its place may answer such a question.
 const FRESH: TimeDelta = TimeDelta::minutes(15);
+
+/// How long a second answer to such a question can be meant for nothing else: the first takes its time to
+/// be seen.
+const TWICE: TimeDelta = TimeDelta::seconds(30);
 
 /// What somebody chose, in words.
 enum Choice {
@@ -57,7 +61,7 @@ impl Work<'_> {
             return None;
         }
         let (asked, is_reply) = self.questions_of(message);
-        let row = asked.first()?;
+        let Some(row) = asked.first() else { return self.answers_decided(message) };
         let HeardOutcome::Kept { kept } = &row.outcome else { return None };
         let choice = self.choice(row.id, kept, message, is_reply)?;
         if !is_reply && asked.len() > 1 {
@@ -76,6 +80,51 @@ impl Work<'_> {
             Choice::Fits { why } => Some(self.fits_none(message, why)),
             Choice::Does(action, more) => Some(self.does_kept(message, &action, more)),
         }
+    }
+
+    /// A bare answer to a question that somebody decided before is meant for nobody else.
+    fn answers_decided(&mut self, message: &Message) -> Option<HeardOutcome> {
+        let is_bare = match answer::read(&message.text, &self.state.rules.words) {
+            Reading::Allow { code: None }
+            | Reading::Deny { code: None, reason: None }
+            | Reading::Option { code: None, .. } => true,
+            Reading::Allow { .. }
+            | Reading::Deny { .. }
+            | Reading::Option { .. }
+            | Reading::AllowAll
+            | Reading::AllowForSession { .. }
+            | Reading::AllowForHours { .. }
+            | Reading::AllowWith { .. }
+            | Reading::Back { .. }
+            | Reading::Unclear { .. }
+            | Reading::NotAnAnswer => false,
+        };
+        let is_it = |decided: &&Decided| match &message.reply_to {
+            Some(reply_to) => {
+                decided.place.chat == message.place.chat
+                    && self.state.messages.get(&decided.asked) == Some(reply_to)
+            }
+            None => {
+                decided.place == message.place
+                    && decided.by == message.human
+                    && self.now - decided.at < TWICE
+                    && self.gates_of_place(message).is_empty()
+            }
+        };
+        if !is_bare || !self.state.decided.iter().any(|decided| is_it(&decided)) {
+            return None;
+        }
+        let why = "that was decided already, and nothing was sent; in other words it goes through";
+        Some(self.fits_none(message, why.into()))
+    }
+
+    /// The message that asked loses its buttons and says what was chosen.
+    pub(super) fn question_decided(&mut self, kept: &Kept, words: &str) {
+        if let Some(asked) = kept.asked {
+            let (place, by, at) = (kept.place.clone(), kept.by.clone(), self.now);
+            self.state.remember_decided(Decided { asked, place, by, at });
+        }
+        self.close_question(kept.asked, &kept.place, words);
     }
 
     fn does_kept(

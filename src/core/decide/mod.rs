@@ -55,6 +55,7 @@ mod stuck;
 mod taps;
 mod tickets;
 mod tokens;
+mod withdrawn;
 
 #[cfg(test)]
 mod tests;

@@ -237,14 +237,15 @@ impl Work<'_> {
             chat: chat.chat.clone(),
             spot: Spot::Session { session },
         };
-        let in_flight = |d: &Delivery| {
+        let may_be_there = |d: &Delivery| {
             d.newest == Some(NewestOf::Thread { session })
                 && d.to == Target { spot: Spot::Main, ..bound.clone() }
-                && matches!(d.state, DeliveryState::InFlight { .. })
+                && was_handed_over(d)
         };
-        // One that is being made gets its news once it is there; a second would be a ghost.
-        let exists =
-            self.state.place_of(&bound).is_some() || self.state.deliveries.values().any(in_flight);
+        // One that is being made, or of which nobody knows whether it was, gets its news once it is
+        // there; a second, under another key, would be a ghost.
+        let exists = self.state.place_of(&bound).is_some()
+            || self.state.deliveries.values().any(may_be_there);
         let after = self.state.limits_of(&chat.bridge, &chat.chat).thread_after;
         let after = TimeDelta::from_std(after).unwrap_or(TimeDelta::MAX);
         let over = matches!(thread.state, SessionLook::Ended | SessionLook::Lost);
@@ -350,6 +351,17 @@ impl Work<'_> {
         self.put(Row::Delivery(delivery));
         self.effect(Effect::Say { delivery: id, place, say });
         true
+    }
+}
+
+/// Whether the service may have taken it.
+fn was_handed_over(delivery: &Delivery) -> bool {
+    match delivery.state {
+        DeliveryState::InFlight { .. } => true,
+        DeliveryState::Due { tries, .. } => tries.doubtful > 0,
+        DeliveryState::Sent { .. } | DeliveryState::Failed { .. } | DeliveryState::Replaced => {
+            false
+        }
     }
 }
 

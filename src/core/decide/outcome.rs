@@ -240,10 +240,7 @@ impl Work<'_> {
             }
         }
         let Target { bridge, chat, .. } = &delivery.to;
-        if self.state.limits_of(bridge, chat).budget.is_some() {
-            let (purse, now) = (self.state.purse(bridge, chat), self.now);
-            self.state.spent.entry(purse).or_default().extend(std::iter::repeat_n(now, calls));
-        }
+        self.state.spend(bridge, chat, calls, self.now);
     }
 
     /// Nobody knows whether the service took it. Where the service drops a double it is simply

@@ -398,7 +398,7 @@ impl Work<'_> {
             ),
         };
         let words = if room.is_direct() {
-            words
+            words + self.come_along(&place.bridge, &place.chat, human)
         } else {
             let accepted = self.words_of_accepted(&place.bridge, &place.chat);
             let service = via_words(&place.bridge);

@@ -8,7 +8,7 @@ use super::{About, Work, heard::via_words, outbox::Draft, show};
 use crate::{
     bridge::{Entry, Level, Reader, Room},
     delivery::{Delivery, DeliveryState, NewestOf, Outgoing, Rank, Spot, Target},
-    id::{BridgeName, ChatId},
+    id::{BridgeName, ChatId, HumanId},
     state::{ChatRow, ChatState, Row, State},
     text::{self, Rich},
 };
@@ -148,6 +148,32 @@ impl Work<'_> {
         }
     }
 
+    /// Somebody whose own chat takes nothing any more, since they left it or we are out of it, is met in
+    /// another one: what waited goes along, and the first is no chat of ours any more.
+    /// Returns what to say about that.
+    pub(super) fn come_along(
+        &mut self,
+        bridge: &BridgeName,
+        chat: &ChatId,
+        human: &HumanId,
+    ) -> &'static str {
+        let is_theirs = |row: &&ChatRow| {
+            let here = |b: &BridgeName, c: &ChatId| *b == row.bridge && *c == row.chat;
+            let mut heard = self.state.last_heard.keys().filter(|(_, b, c)| here(b, c)).peekable();
+            heard.peek().is_some() && heard.all(|(other, ..)| other == human)
+        };
+        let is_left = |row: &&ChatRow| {
+            let shut = matches!(row.state, ChatState::Shut { .. }) && !row.is_held();
+            row.bridge == *bridge && row.chat != *chat && row.room.is_direct() && shut
+        };
+        let all = self.state.chats.values().filter(is_left).filter(is_theirs);
+        let left: Vec<ChatId> = all.map(|row| row.chat.clone()).collect();
+        for left in &left {
+            self.chat_moved(bridge, left, chat);
+        }
+        if left.is_empty() { "" } else { COMES_ALONG }
+    }
+
     /// Nothing is said there until they are out, but why.
     fn hold(&mut self, row: &ChatRow, strangers: &[Reader], new: &[Reader]) {
         let since = match row.state {
@@ -194,7 +220,10 @@ impl Work<'_> {
     }
 }
 
-const NOBODY: &str = "nobody whom Vigie knows is in there any more, and it invites nobody who left; come in again, or invite Vigie to a new room, and it goes on there";
+const NOBODY: &str = "nobody whom Vigie knows is in there any more, and it invites nobody who left; begin a new chat with its account, or come in again, and what waits follows there";
+
+const COMES_ALONG: &str =
+    " What could not be said in the room before this one comes here; that one is done with.";
 
 const OPEN_AGAIN: &str = "Nobody reads along here any more. What waited follows.";
 

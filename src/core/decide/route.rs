@@ -173,6 +173,10 @@ impl Work<'_> {
                     HeardOutcome::Handled
                 });
             }
+            Slash::Words(words) => {
+                let message = Message { text: words, ..message.clone() };
+                return self.send_to_sessions(&message, scope, PromptForm::Text);
+            }
             Slash::Text => {}
         }
         // Where nothing waits, `3` is no answer to a card.

@@ -15,6 +15,8 @@ pub(super) enum Slash {
     Unknown { typed: String, meant: Option<&'static str> },
     /// A text like any other (`/tmp/x is full`).
     Text,
+    /// `\/status`: words for an agent that only begin like a command.
+    Words(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +100,9 @@ pub(super) const COMMANDS: &[(&str, Name, &str)] = &[
 
 pub(super) fn parse(text: &str) -> Slash {
     let text = text.trim();
+    if let Some(words) = text.strip_prefix('\\').filter(|rest| rest.starts_with(['/', '!'])) {
+        return Slash::Words(words.to_owned());
+    }
     if let Some(command) =
         text.strip_prefix("//").filter(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
     {
@@ -151,5 +156,13 @@ mod tests {
         assert_eq!(parse("/"), Slash::Text);
         assert_eq!(parse("//compact"), Slash::Agent("/compact".into()));
         assert_eq!(parse("// a comment"), Slash::Text);
+    }
+
+    #[test]
+    fn a_backslash_makes_words_of_a_command() {
+        assert_eq!(parse("\\/status is slow"), Slash::Words("/status is slow".into()));
+        assert_eq!(parse("\\!status"), Slash::Words("!status".into()));
+        assert_eq!(parse("\\//compact"), Slash::Words("//compact".into()));
+        assert_eq!(parse("\\n is a newline"), Slash::Text);
     }
 }

@@ -205,7 +205,7 @@ impl Work<'_> {
                     HeardOutcome::Routed { prompts: vec![prompt], sessions: vec![session] };
                 self.put(Row::Heard(HeardRow { outcome, ..row }));
                 let words = format!("Sent to {}.", target.name);
-                self.close_question(kept.asked, &kept.place, &words);
+                self.question_decided(&kept, &words);
                 Told::Seen(words)
             }
             Err(refusal) => Told::of(Err(refusal)),
@@ -220,7 +220,7 @@ impl Work<'_> {
             self.mark(&receipt, Mark::NotTaken { why: "dropped, as you wished".into() });
         }
         self.put(Row::Heard(HeardRow { outcome: HeardOutcome::Handled, ..row }));
-        self.close_question(kept.asked, &kept.place, "Dropped.");
+        self.question_decided(&kept, "Dropped.");
         Told::Seen("Dropped.".into())
     }
 

@@ -13,8 +13,8 @@ use crate::{
     gate::Gate,
     grant::Grant,
     id::{
-        BridgeName, ChatId, GateId, HeardId, HumanId, MessageId, PairingCode, PromptId, SessionId,
-        ThreadId,
+        BridgeName, ChatId, DeliveryId, GateId, HeardId, HumanId, MessageId, PairingCode, PromptId,
+        SessionId, ThreadId,
     },
     ledger::LedgerRow,
     mail::Mail,
@@ -258,8 +258,21 @@ pub struct Facts {
     pub known: bool,
     /// The row of the message that is edited or tapped about, when it is ours to find.
     pub heard: Option<HeardRow>,
+    /// Prompts of that message that reached nobody.
+    pub refused: Vec<PromptId>,
     /// It is about a message that is not known here, or not yet.
     pub unknown: bool,
+}
+
+/// A question of Vigie's own about somebody's message, and that it is decided.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// What asked.
+    pub asked: DeliveryId,
+    pub place: Place,
+    /// Whose message it was about.
+    pub by: HumanId,
+    pub at: Timestamp,
 }
 
 /// How something new is on its way into a chat.

@@ -133,11 +133,19 @@ impl Hearing<'_> {
         let found = self.written(move |db| heard::find(db, &room, &target)).await;
         let taken_back = found.filter(|found| found.sender == row.sender);
         let taken_back = taken_back.and_then(|found| Event::read(&found.json).ok());
-        let reaction = taken_back.and_then(|event| event.relation().annotates);
-        if let Some((on, emoji)) = reaction
+        let what = taken_back.and_then(|taken_back| {
+            let relation = taken_back.relation();
+            if let Some((on, emoji)) = relation.annotates {
+                return Some(HeardKind::TakenBack { message: MessageId::new(on), emoji });
+            }
+            // Of an edit that is taken back, the message stays.
+            let is_said = matches!(taken_back.kind.as_str(), "m.room.message" | "m.sticker");
+            let words = is_said && relation.replaces.is_none();
+            words.then(|| HeardKind::Withdrawn { message: MessageId::new(event) })
+        });
+        if let Some(what) = what
             && self.admits(&spot.from).await
         {
-            let what = HeardKind::TakenBack { message: MessageId::new(on), emoji };
             self.accepted(row, spot, "b", what).await;
         }
         self.done(row, Keep::Nothing).await;

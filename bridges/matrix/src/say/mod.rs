@@ -29,7 +29,7 @@ use vigie_core::{
     id::{DeliveryId, MessageId},
 };
 
-use crate::{Layout, MatrixBridge};
+use crate::{Layout, MatrixBridge, store::Part};
 use door::Door;
 use owed::Owed;
 use typing::Typing;
@@ -72,6 +72,7 @@ pub(crate) async fn say(
             error!(%error, %key, "could not keep that it is known what became of something");
         }
     }
+    bridge.saying.owed.spoke();
     bridge.saying.settled.notify_one();
     said
 }
@@ -89,7 +90,13 @@ async fn say_it(
         return Box::pin(threads::show(bridge, &chat, place.thread.as_ref(), thread, key)).await;
     }
     let spot = Spot::of(bridge.layout, chat, place)?;
-    let door = spot.open(bridge).await?;
+    let door = match spot.open(bridge).await {
+        Err(SayError::Moved { to }) => {
+            let before = said_before(bridge, &spot, say, key).await?;
+            return before.ok_or(SayError::Moved { to });
+        }
+        opened => opened?,
+    };
     let said = match say {
         Say::Post { post, reply_to } => {
             Box::pin(posts::post(&door, &spot, post, reply_to.as_ref(), key)).await
@@ -103,6 +110,21 @@ async fn say_it(
         Say::Thread { .. } => unreachable!("it was shown above"),
     };
     said.map_err(|error| spot.own_matter(bridge, error))
+}
+
+/// What came into a room right before that was replaced, and whose answer was lost: the syncs that told
+/// of the new room told of it as well. In the new room it would be there twice.
+async fn said_before(
+    bridge: &MatrixBridge,
+    spot: &Spot,
+    say: &Say,
+    key: DeliveryId,
+) -> Result<Option<Said>, SayError> {
+    let Say::Post { .. } = say else { return Ok(None) };
+    let event = bridge.store.said_in(Part::first(key), &spot.room).await;
+    let event = event.map_err(outcome::unwritten)?;
+    let message = |event: OwnedEventId| Some(MessageId::new(event.as_str()));
+    Ok(event.map(|event| Said { message: message(event), thread: None, calls: 0 }))
 }
 
 /// A room, or a thread of it.

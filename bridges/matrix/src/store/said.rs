@@ -74,6 +74,22 @@ impl Store {
         self.run(move |db| begin(db, part, &room, &content, now)).await
     }
 
+    /// The event that the part became in that room, as far as that is known.
+    pub(crate) async fn said_in(
+        &self,
+        part: Part,
+        room: &RoomId,
+    ) -> Result<Option<OwnedEventId>, DatabaseError> {
+        let (key, room) = (part.key.to_string(), room.to_string());
+        self.run(move |db| {
+            let ask = "select event from said where key = ?1 and part = ?2 and room = ?3";
+            let found =
+                db.query_row(ask, params![key, part.number, room], |row| read_event(row, 0));
+            Ok(found.optional()?.flatten())
+        })
+        .await
+    }
+
     /// The part is there, showing `content`.
     pub(crate) async fn said(
         &self,
@@ -303,6 +319,10 @@ mod tests {
         echo(&part(0).transaction(), 2).await;
         let begun = store.begin(part(0), &room(), "a".into(), now()).await.unwrap();
         assert_eq!(begun, Begun::Said { event: event(1), content: "a".into() });
+        assert_eq!(store.said_in(part(0), &room()).await.unwrap(), Some(event(1)));
+        let other = matrix_sdk::ruma::owned_room_id!("!other");
+        assert_eq!(store.said_in(part(0), &other).await.unwrap(), None);
+        assert_eq!(store.said_in(part(1), &room()).await.unwrap(), None);
     }
 
     #[tokio::test]

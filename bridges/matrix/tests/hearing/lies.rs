@@ -234,7 +234,9 @@ async fn what_somebody_else_takes_back_stays() {
         daemon.until_texts(&["a card, say", "first", "second"]).await;
     };
     ground.while_hearing(story).await;
-    let back = |heard: &HeardKind| matches!(heard, HeardKind::TakenBack { .. });
+    let back = |heard: &HeardKind| {
+        matches!(heard, HeardKind::TakenBack { .. } | HeardKind::Withdrawn { .. })
+    };
     assert!(!daemon.heard().iter().any(|heard| back(&heard.what)), "{:#?}", daemon.heard());
     assert_eq!(daemon.not_read(), Vec::<String>::new());
 }

@@ -78,6 +78,10 @@ async fn words_replies_threads_edits_and_reactions() {
         daemon.until("the reaction back", |daemon| daemon.heard().len() == 6).await;
         let last = daemon.heard().pop().unwrap();
         assert!(matches!(last.what, HeardKind::TakenBack { emoji, .. } if emoji == "👍🏽"));
+        ada.redact(&room, &first).await;
+        daemon.until("the message back", |daemon| daemon.heard().len() == 7).await;
+        let last = daemon.heard().pop().unwrap().what;
+        assert!(matches!(last, HeardKind::Withdrawn { message } if message.as_str() == first));
     };
     ground.while_hearing(story).await;
 }

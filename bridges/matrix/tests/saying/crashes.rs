@@ -1,6 +1,6 @@
 //! One message for one key, whatever dies in between.
 
-use matrix_lab::{PATIENCE, Passage, Proxy, shared, tools};
+use matrix_lab::{Membership, PATIENCE, Passage, Proxy, shared, tools};
 use std::{
     path::Path,
     process::{Command, Stdio},
@@ -8,7 +8,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 use vigie_core::{
-    bridge::{Bridge as _, Place, SessionLook},
+    bridge::{Bridge as _, Place, SayError, SessionLook},
     id::DeliveryId,
 };
 use vigie_matrix::Layout;
@@ -18,6 +18,9 @@ use crate::{
     posts,
     threads::state,
 };
+
+/// What the homeserver sees of a message.
+const SEALED: &str = "m.room.encrypted";
 
 #[tokio::test]
 async fn a_key_said_again_is_one_message_and_shows_the_newest() {
@@ -44,7 +47,7 @@ async fn a_key_said_again_is_one_message_and_shows_the_newest() {
         let id = first.message.unwrap();
         let shown = desk.ada.wait_edit(place.chat.as_str(), id.as_str(), "once, changed").await;
         assert_eq!(shown.versions.len(), 1);
-        assert_eq!(desk.count(&place, "m.room.encrypted").await, 2);
+        assert_eq!(desk.count(&place, SEALED).await, 2);
     })
     .await;
 }
@@ -129,18 +132,60 @@ async fn one_that_is_killed_at_any_moment_says_it_once() {
     for (round, (passage, arrived)) in
         [(Passage::Unasked, 0), (Passage::Never, 1), (Passage::Never, 1)].into_iter().enumerate()
     {
-        let (key, before) = (desk.key(), desk.count(&place, "m.room.encrypted").await);
+        let (key, before) = (desk.key(), desk.count(&place, SEALED).await);
         proxy.stop(lost("/send/m.room.encrypted/", passage));
         let killed = async |home: &Path| killed(home, &place, key, "direct", &proxy).await;
         desk = desk.while_closed(killed).await;
-        let sent = desk.count(&place, "m.room.encrypted").await;
+        let sent = desk.count(&place, SEALED).await;
         assert_eq!(sent, before + arrived, "round {round}: it died at another moment");
         proxy.be_honest();
         let words = post(posts::text("killed"));
         desk.hearing(desk.surely(&place, &words, key)).await;
-        let sent = desk.count(&place, "m.room.encrypted").await;
+        let sent = desk.count(&place, SEALED).await;
         assert_eq!(sent, before + 1, "round {round}");
     }
+}
+
+#[tokio::test]
+async fn what_is_said_while_its_room_is_replaced_is_there_once() {
+    let Some(tools) = tools() else { return };
+    let server = shared(&tools).await;
+    let proxy = Proxy::before(server).await;
+    let desk = Desk::by_way_of(server, &proxy.url(), Wish::new(Layout::Direct)).await;
+    desk.hearing(async {
+        for (passage, arrived) in [(Passage::Unasked, 0), (Passage::Never, 1)] {
+            let place = desk.room().await;
+            let room = place.chat.as_str();
+            desk.post(&place, posts::text("before")).await;
+            let (key, words) = (desk.key(), post(posts::text("meanwhile")));
+            let next = proxy.kept() + 1;
+            proxy.stop(lost("/send/m.room.encrypted/", passage));
+            tokio::select! {
+                said = desk.bridge.say(&place, &words, key) => panic!("it was answered: {said:?}"),
+                () = proxy.until_kept(next) => {}
+            }
+            let next = desk.ada.upgrade(room, "12").await;
+            desk.ada.invite(&next, &desk.me).await;
+            desk.ada.wait_member(&next, &desk.me, Membership::Joined).await;
+            proxy.be_honest();
+            let new = main(&next);
+            let said = loop {
+                match desk.bridge.say(&place, &words, key).await {
+                    Err(SayError::Later { .. } | SayError::Shut { .. }) => {
+                        tokio::time::sleep(Duration::from_millis(10)).await;
+                    }
+                    Err(SayError::Moved { to }) if to == new.chat => {
+                        break desk.surely(&new, &words, key).await;
+                    }
+                    said => break said.unwrap(),
+                }
+            };
+            assert!(said.message.is_some());
+            let (old, new) = (desk.count(&place, SEALED).await, desk.count(&new, SEALED).await);
+            assert_eq!((old, new), (1 + arrived, 1 - arrived), "{passage:?}");
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

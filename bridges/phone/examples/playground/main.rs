@@ -70,6 +70,7 @@ impl Inbox for Table {
             HeardKind::Text { .. }
             | HeardKind::Edited { .. }
             | HeardKind::Reaction { .. }
+            | HeardKind::Withdrawn { .. }
             | HeardKind::TakenBack { .. } => None,
         };
         let full = |_| NotAccepted { reason: "the story is over".into() };

@@ -101,9 +101,10 @@ impl Story {
                 Action::Interrupt { .. } => self.end_progress().await,
                 _ => self.decide(message, "Approved").await,
             },
-            HeardKind::Edited { .. } | HeardKind::Reaction { .. } | HeardKind::TakenBack { .. } => {
-                Ok(())
-            }
+            HeardKind::Edited { .. }
+            | HeardKind::Withdrawn { .. }
+            | HeardKind::Reaction { .. }
+            | HeardKind::TakenBack { .. } => Ok(()),
         }
     }
 

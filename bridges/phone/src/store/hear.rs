@@ -99,6 +99,7 @@ fn set_aside(db: &mut Connection, id: i64, reason: &str, now: i64) -> Result<(),
     let line = match what {
         Ok(HeardKind::Text { .. }) | Err(_) => None,
         Ok(HeardKind::Edited { .. }) => Some("An edit of a message"),
+        Ok(HeardKind::Withdrawn { .. }) => Some("A deletion"),
         Ok(HeardKind::Tap { .. }) => Some("A tap on a button"),
         Ok(HeardKind::Reaction { .. } | HeardKind::TakenBack { .. }) => Some("A reaction"),
     };

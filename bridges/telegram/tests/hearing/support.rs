@@ -74,6 +74,7 @@ impl Daemon {
             HeardKind::Edited { .. }
             | HeardKind::Tap { .. }
             | HeardKind::Reaction { .. }
+            | HeardKind::Withdrawn { .. }
             | HeardKind::TakenBack { .. } => None,
         };
         self.heard().into_iter().filter_map(text).collect()
@@ -85,6 +86,7 @@ impl Daemon {
             HeardKind::Edited { .. }
             | HeardKind::Tap { .. }
             | HeardKind::Reaction { .. }
+            | HeardKind::Withdrawn { .. }
             | HeardKind::TakenBack { .. } => vec![],
         };
         self.heard().into_iter().flat_map(files).collect()

@@ -10,6 +10,7 @@ mod doubt;
 mod heard;
 mod marks;
 mod outcomes;
+#[path = "../../../../tests/support/posts.rs"]
 mod posts;
 mod shown;
 mod topics;

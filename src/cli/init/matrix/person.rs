@@ -110,7 +110,9 @@ async fn is_meant(
         Some(name) => format!("{} calls themselves \"{}\"", person.id, reveal(&name).text.text),
         None => format!("{} shows no name", person.id),
     };
-    let question = format!("{shown}; the id is what counts. Are they {human}, who is heard then?");
+    let question = format!(
+        "{shown}; the id is what counts. Is that the right person, to be heard here as {human}?"
+    );
     if args.yes || ask::confirmed(&question, false)? {
         return Ok(());
     }

@@ -208,3 +208,19 @@ fn a_code_of_letters_alone_is_said_to_be_none() {
     assert!(w.refused(&message).contains("nothing has the code ZZZZ"), "{}", w.refused(&message));
     assert!(w.state.kept.is_empty());
 }
+
+#[test]
+fn a_second_yes_to_what_is_decided_goes_to_nobody() {
+    let mut w = edited();
+    let question = asked(&w);
+    w.replies(&question, "yes");
+    let before = w.handed("PD-285");
+    let second = w.replies(&question, "yes");
+    assert!(w.refused(&second).contains("decided already"), "{}", w.refused(&second));
+    let bare = w.writes("yes");
+    assert!(w.refused(&bare).contains("decided already"), "{}", w.refused(&bare));
+    w.wait(TimeDelta::minutes(1));
+    let late = w.replies(&question, "no");
+    assert!(w.refused(&late).contains("decided already"), "in reply it is never for the session");
+    assert_eq!(w.handed("PD-285"), before);
+}

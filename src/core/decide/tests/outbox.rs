@@ -100,6 +100,28 @@ fn a_thread_is_made_once_however_much_changes_meanwhile() {
 }
 
 #[test]
+fn a_thread_that_nobody_saw_made_is_made_under_its_own_key_and_no_other() {
+    let mut w = World::new();
+    w.cut = true; // the service makes it, and the daemon dies before it hears so
+    w.start("PD-285");
+    let roots = |w: &World| {
+        let threads = w.state.deliveries.values().filter(|d| {
+            matches!(d.what, crate::delivery::Outgoing::Thread { .. })
+                && d.to.spot == crate::delivery::Spot::Main
+        });
+        threads.map(|d| d.id).collect::<Vec<_>>()
+    };
+    let made = roots(&w);
+    assert_eq!(made.len(), 1);
+    w.crash();
+    w.doing("PD-285", crate::agent::Doing::Working);
+    assert_eq!(roots(&w), made, "also when a start and its state would show it anew");
+    w.cut = false;
+    w.wait(TimeDelta::minutes(2));
+    assert!(w.state.deliveries.is_empty(), "{:?}", w.state.deliveries);
+}
+
+#[test]
 fn a_flood_limit_holds_everything_of_one_chat_and_nothing_of_another() {
     let mut w = World::on_telegram();
     w.pairs("owner", "1001", "1001");

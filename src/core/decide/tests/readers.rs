@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::world::World;
+use super::world::{World, matrix};
 use crate::{
     bridge::{Changed, Entry, Level, Noted, Reader, Room},
     command::Command,
@@ -311,4 +311,30 @@ fn where_nobody_is_left_nothing_is_said_until_somebody_is_back() {
     );
     says(&mut w, &[reader(INES)]);
     assert_eq!(row(&w).state, ChatState::Open);
+}
+
+#[test]
+fn whoever_left_and_begins_a_new_chat_finds_there_what_waited() {
+    let mut w = direct();
+    w.writes_as(INES, &matrix(ROOM), "/help", None);
+    says(&mut w, &[]);
+    let gate = w.asks_to_run("PD-285", "r1", "make test");
+    w.wait(TimeDelta::minutes(1));
+    assert!(w.cards_in(gate, ROOM).is_empty());
+    let new = "!new:example.org";
+    let chat = ChatId::new(new);
+    let met = Noted::Met { chat: chat.clone(), room: Room::Direct, from: INES.into() };
+    w.notes_of("matrix", met);
+    let readers = vec![reader(INES)];
+    w.notes_of("matrix", Noted::Readers { chat, readers });
+    w.wait(TimeDelta::minutes(1));
+    assert_eq!(w.cards_in(gate, new).len(), 1, "{:?}", w.shows(new));
+    assert!(
+        w.shows(new).iter().any(|text| text.contains("that one is done with")),
+        "{:?}",
+        w.shows(new)
+    );
+    let left = &w.state.chats[&(BridgeName::new("matrix"), ChatId::new(ROOM))];
+    assert_eq!(left.state, ChatState::Left, "it is in no list of what is wrong");
+    assert!(w.state.deliveries.is_empty(), "{:?}", w.state.deliveries);
 }

@@ -287,6 +287,37 @@ fn text_that_looks_like_a_command_is_text() {
 }
 
 #[test]
+fn words_that_begin_like_a_command_go_in_behind_a_backslash() {
+    let mut w = World::with(&["PD-285"]);
+    w.writes("[PD-285] \\/status is too slow");
+    w.takes("PD-285");
+    w.finishes("PD-285", "ok");
+    w.writes("[PD-285] \\!status too");
+    assert_eq!(w.handed("PD-285"), ["/status is too slow", "!status too"]);
+}
+
+#[test]
+fn a_deleted_message_goes_nowhere_or_it_is_said_that_it_is_too_late() {
+    let mut w = World::with(&["PD-285"]);
+    let taken = w.writes("[PD-285] begin");
+    w.takes("PD-285");
+    let waits = w.writes("[PD-285] delete the staging bucket");
+    w.withdraws(&waits);
+    assert!(w.said("You deleted it in time: it does not go to PD-285."));
+    w.withdraws(&taken);
+    assert!(w.said("too late to delete that: PD-285 has it already. /stop"));
+    w.finishes("PD-285", "ready");
+    assert_eq!(w.handed("PD-285"), ["begin"]);
+    let kept = w.writes("[PD-258] only card refunds");
+    w.withdraws(&kept);
+    assert!(w.said("You deleted the message."));
+    assert!(w.state.kept.is_empty());
+    let shown = w.shown.len();
+    w.withdraws(&waits);
+    assert_eq!(w.shown.len(), shown, "it reached nobody");
+}
+
+#[test]
 fn a_message_for_a_session_that_ended_is_kept_and_resumes_it() {
     let mut w = World::with(&["PD-285"]);
     w.report(

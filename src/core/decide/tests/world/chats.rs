@@ -196,6 +196,14 @@ impl World {
         self.edits_at(message, text, self.now);
     }
 
+    /// Deletes a message of their own.
+    pub(in crate::decide::tests) fn withdraws(&mut self, message: &MessageId) {
+        let key = format!("delete {message} {}", self.next_message);
+        self.next_message += 1;
+        let what = HeardKind::Withdrawn { message: message.clone() };
+        self.hears("owner", main_chat(), key, self.now, what);
+    }
+
     pub(in crate::decide::tests) fn edits_at(
         &mut self,
         message: &MessageId,
@@ -245,7 +253,9 @@ impl World {
     fn facts(&self, heard: &Heard) -> Facts {
         let (about, own) = match &heard.what {
             HeardKind::Text { reply_to, .. } => (reply_to.as_ref(), None),
-            HeardKind::Edited { message, .. } => (None, Some(message)),
+            HeardKind::Edited { message, .. } | HeardKind::Withdrawn { message } => {
+                (None, Some(message))
+            }
             HeardKind::Tap { message, .. }
             | HeardKind::Reaction { message, .. }
             | HeardKind::TakenBack { message, .. } => (Some(message), None),
@@ -279,7 +289,22 @@ impl World {
             Body::Text { .. } | Body::Progress(_) | Body::Document(_) | Body::File(_) => None,
         });
         let unknown = about.is_some_and(|message| shown.is_none() && row(message).is_none());
-        Facts { session, gate, known, heard: own.and_then(row), unknown }
+        let refused = self.rows.values().filter_map(|row| match row {
+            Row::Prompt(prompt)
+                if matches!(prompt.state, crate::prompt::PromptState::Refused { .. }) =>
+            {
+                Some(prompt.id)
+            }
+            _ => None,
+        });
+        Facts {
+            session,
+            gate,
+            known,
+            heard: own.and_then(row),
+            unknown,
+            refused: refused.collect(),
+        }
     }
 
     pub(in crate::decide::tests) fn card(&self, gate: GateId) -> (MessageId, Card) {

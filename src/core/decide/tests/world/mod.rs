@@ -21,8 +21,8 @@ use crate::{
     answer::Words,
     bridge::{
         Action, Attached, Attention, Body, Budget, Button, Card, CardState, Cards, Files, Got,
-        Health, Heard, HeardKind, Level, Limits, Mark, Noted, Over, Place, Post, Repeats, Room,
-        Said, Say, SayError, Taps, TextOrigin, TextUnit,
+        Health, Heard, HeardKind, Level, Limits, Mark, Noted, Over, Place, Post, Refill, Repeats,
+        Room, Said, Say, SayError, Signs, Taps, TextOrigin, TextUnit,
     },
     caller::{
         AgentCommand, AgentFacts, AgentRefusal, AgentReply, AgentRequest, AgentStart, Bounds, Host,
@@ -189,16 +189,23 @@ fn limits(phone: &BridgeName) -> HashMap<(BridgeName, Room), Limits> {
         files: Files::Taken,
         taps: Taps::Unanswered,
         cards: Cards::Last,
-        budget: Some(Budget { calls: 10, window: Duration::from_secs(10), over: Over::Service }),
+        budget: Some(Budget {
+            calls: 10,
+            window: Duration::from_secs(50),
+            refill: Refill::Steadily,
+            over: Over::Service,
+            signs: Signs::Counted,
+        }),
         progress_every: Duration::from_secs(20),
         thread_after: Duration::from_secs(20),
         ..text
     };
+    let (refill, signs) = (Refill::AfterWindow, Signs::Free);
     let telegram = |room: Room| Limits {
         budget: Some(if room.is_direct() {
-            Budget { calls: 5, window: Duration::from_secs(5), over: Over::Chat }
+            Budget { calls: 5, window: Duration::from_secs(5), refill, over: Over::Chat, signs }
         } else {
-            Budget { calls: 20, window: Duration::from_mins(1), over: Over::Chat }
+            Budget { calls: 20, window: Duration::from_mins(1), refill, over: Over::Chat, signs }
         }),
         files: Files::Taken,
         progress_every: Duration::from_secs(15),
@@ -447,7 +454,10 @@ impl World {
         match effect {
             Effect::Say { delivery, place, say } if !self.cut => {
                 self.tries += 1;
-                let counts = !matches!(say, Say::Mark { .. });
+                let counts = match &say {
+                    Say::Mark { mark, .. } => is_counted(&place, mark),
+                    Say::Post { .. } | Say::Edit { .. } | Say::Thread { .. } => true,
+                };
                 let call = (self.now, place.chat.clone());
                 let outcome = match self.failures.pop_front() {
                     _ if self.down.contains(&place.bridge) => {
@@ -499,8 +509,9 @@ impl World {
                 Said { calls: 1, ..Said::default() }
             }
             Say::Mark { message, mark } => {
+                let calls = usize::from(is_counted(&place, &mark));
                 self.marks.insert(message, mark);
-                Said::default()
+                Said { calls, ..Said::default() }
             }
             Say::Thread { thread } => {
                 let thread = place.thread.unwrap_or_else(|| ThreadId::new(thread.session.folded()));
@@ -726,6 +737,11 @@ fn prices() -> Prices {
 /// Room ids of Matrix begin with an exclamation mark.
 fn service_of(chat: &ChatId) -> BridgeName {
     BridgeName::new(if chat.as_str().starts_with('!') { "matrix" } else { "telegram" })
+}
+
+/// On Matrix a sign is an event like any other.
+fn is_counted(place: &Place, mark: &Mark) -> bool {
+    matches!(mark, Mark::Taken { .. }) && place.bridge.as_str() == "matrix"
 }
 
 fn said(message: MessageId) -> Said {

@@ -1,4 +1,4 @@
-//! Short ways to say the usual things.
+//! Short ways to say the usual things, for the tests of bridges.
 
 use vigie_core::{
     Timestamp,
@@ -10,7 +10,7 @@ use vigie_core::{
     text::{Rich, Style},
 };
 
-use super::desk::now;
+use crate::desk::now;
 
 pub(crate) fn text(words: &str) -> Post {
     rich(Rich::plain(words))
@@ -21,7 +21,7 @@ pub(crate) fn rich(text: Rich) -> Post {
     Post { from: Some("PD-285".parse().unwrap()), level: Level::Note, body }
 }
 
-fn button(label: &str, weight: Weight, action: Action) -> Button {
+pub(crate) fn button(label: &str, weight: Weight, action: Action) -> Button {
     Button { label: label.into(), detail: None, weight, action }
 }
 
