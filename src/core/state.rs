@@ -50,6 +50,14 @@ const EDITABLE: usize = 20_000;
 /// Things that happened which digests can still tell of.
 pub const HAPPENED: usize = 1000;
 
+/// When it last rang in a chat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rang {
+    pub anything: Option<Timestamp>,
+    /// For something that asks somebody.
+    pub asking: Option<Timestamp>,
+}
+
 #[derive(Debug)]
 pub struct State {
     pub rules: Rules,
@@ -89,7 +97,7 @@ pub struct State {
     /// Where nothing may be said until then.
     pub quiet: HashMap<Purse, Timestamp>,
     /// When it last rang in which chat.
-    pub rang_at: BTreeMap<(BridgeName, ChatId), Timestamp>,
+    pub rang_at: BTreeMap<(BridgeName, ChatId), Rang>,
     /// The last things that happened, the newest last: for digests.
     pub happened: VecDeque<Happened>,
     /// The last digest that each had who gets any.
