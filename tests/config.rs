@@ -11,7 +11,7 @@ use vigie::config::{
 };
 use vigie_core::{
     id::{AgentName, ProjectName},
-    ringing::{DigestTime, Kind, Loudness},
+    ringing::{DigestTime, Kind, Loudness, Order},
 };
 
 fn around() -> Surroundings {
@@ -543,6 +543,9 @@ fn what_rings_is_read() {
     assert_eq!((ringing.remind, ringing.reminders), (None, 3));
     assert_eq!(ringing.desk_delay, TimeDelta::zero());
     assert_eq!(ringing.stuck_after, Some(TimeDelta::minutes(20)));
+    assert_eq!(ringing.order, Order::Named(vec![config.humans[0].id.clone()]));
+    assert_eq!(read("[ringing]\norder = []").ringing.order, Order::Whose);
+    assert_eq!(read("[ringing]\norder = [\"everybody\"]").ringing.order, Order::Everybody);
 }
 
 #[test]
@@ -554,6 +557,7 @@ fn what_rings_wrongly_is_said() {
         ("[ringing]\nremind = \"5\"", "`5` is no time"),
         ("[ringing]\nreminders = 99", "99 is no number of reminders"),
         ("[ringing]\norder = [\"nobody\"]", "nobody is called `nobody`"),
+        ("[ringing]\norder = [\"everybody\", \"ines\"]", "is no person among others"),
         ("[ringing]\nstuck_after = \"5s\"", "at least 60 s"),
         (
             "[[human]]\nid = \"a\"\nrole = \"owner\"\nquiet = [\"22:00-07:00\"]",

@@ -251,3 +251,71 @@ async fn what_happens_while_the_disk_is_full_is_there_afterwards_and_once() {
     phone.hears("2 lines printed").await;
     assert_eq!(phone.count("That took 1 s").await, 1);
 }
+
+/// What is decided before anybody is asked, and what makes no sound: a grant, a mute, what a policy denies,
+/// each once, in a journal whose chain holds.
+async fn granted_muted_and_denied(home: &mut Home, phone: &phone::Phone) {
+    until_done(home, async |_| phone.try_send("note-1", "[PD-285] leave a note").await.ok()).await;
+    let card = until_done(home, async |_| {
+        let messages = phone.try_messages().await.ok()?;
+        messages.into_iter().find(|m| m["what"]["body"]["state"]["state"] == "open")
+    })
+    .await;
+    let (id, action) =
+        (card["id"].as_str().unwrap().to_owned(), phone::button(&card, "Approve for this session"));
+    until_done(home, async |_| phone.try_tap("tap-1", &id, &action).await.ok()).await;
+    let said = |words: &'static str| {
+        async move |_: &Home| {
+            let messages = phone.try_messages().await.ok()?;
+            let posts = messages.iter().filter(|m| m["what"]["kind"] == "post");
+            (posts.filter(|m| phone::plain(m).contains(words)).count() > 0).then_some(())
+        }
+    };
+    until_done(home, said("Done: “leave a note”")).await;
+    until_done(home, async |_| phone.try_send("mute-1", "/mute PD-285 2h").await.ok()).await;
+    until_done(home, said("makes no sound for you until")).await;
+    // The grant answers this one, and the policy that one.
+    until_done(home, async |_| phone.try_send("note-2", "[PD-285] leave another").await.ok()).await;
+    until_done(home, said("Done: “leave another”")).await;
+    until_done(home, async |_| phone.try_send("note-3", "[PD-286] leave a third").await.ok()).await;
+    until_done(home, said("I did not run the command")).await;
+
+    let note = std::fs::read_to_string(home.project().join("vigie-demo.txt")).unwrap();
+    assert_eq!(note.lines().count(), 2, "each ran once, and what is denied did not");
+    let shown = until_done(home, async |_| phone.try_messages().await.ok()).await;
+    let cards = shown.iter().filter(|m| m["what"]["body"]["body"] == "card").count();
+    assert_eq!(cards, 1, "nobody is asked again");
+    let grants: Value = until_done(home, async |home| home.desk().get("/grants").await.ok()).await;
+    assert_eq!(grants.as_array().map(Vec::len), Some(1), "{grants:#}");
+    let mutes: Value = until_done(home, async |home| home.desk().get("/mutes").await.ok()).await;
+    assert!(mutes.to_string().matches("PD-285 until").count() == 1, "{mutes:#}");
+    let mut verify = Command::new(env!("CARGO_BIN_EXE_vigie"));
+    verify.args(["audit", "verify", "--home"]).arg(home.data());
+    let verified = verify.arg("--config").arg(home.settings()).output().unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+}
+
+/// Every second death is before its write, and the others after theirs: what is on disk has been everything.
+#[tokio::test]
+async fn grants_mutes_and_denials_survive_a_death_at_each_write() {
+    let deaths = at_each(async |at| {
+        let mut home = Home::new(start_child);
+        home.configure(
+            "[[policy]]\neffect = \"deny\"\nsession = [\"PD-286\"]\nreason = \"this one writes no notes\"\n",
+        );
+        home.up().await;
+        let phone = home.phone().await;
+        for name in ["PD-285", "PD-286"] {
+            let _: Value = home.desk().post("/sessions", &json!({ "name": name })).await.unwrap();
+            home.session_is(name, "idle").await;
+        }
+        home.kill();
+        let when = if at % 2 == 0 { "after" } else { "before" };
+        home.env = vec![(DIE_AT.into(), at.to_string()), (DIE_WHEN.into(), when.into())];
+        home.spawn();
+        home.try_up().await;
+        granted_muted_and_denied(&mut home, &phone).await;
+        home.env.is_empty()
+    });
+    eprintln!("grant, mute, denial: {} deaths, lost 0, doubled 0", deaths.await);
+}

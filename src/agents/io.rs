@@ -3,7 +3,10 @@
 use chrono::{DateTime, Utc};
 use std::{io, path::PathBuf, sync::Arc};
 use tokio::sync::{mpsc, oneshot, watch};
-use vigie_core::agent::{AgentEvent, ExitStatus, Order};
+use vigie_core::{
+    Timestamp,
+    agent::{AgentEvent, ExitStatus, Order},
+};
 
 use super::Spec;
 
@@ -18,6 +21,7 @@ pub struct AgentIo {
     /// What the agent's hooks say, each with a way to answer.
     pub hooks: mpsc::Receiver<HookCall>,
     pub reports: Reporter,
+    pub calls: watch::Sender<Calls>,
     pub keys: Keys,
     pub screen: Screen,
     pub desk: Desk,
@@ -25,6 +29,17 @@ pub struct AgentIo {
     pub pid: u32,
     /// Becomes `Some` when the program is gone.
     pub exited: watch::Receiver<Option<ExitStatus>>,
+}
+
+/// Whether one of the agent's tools runs. What else lives below its program, such as a server it started
+/// earlier, is no work of this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calls {
+    /// The agent does not tell.
+    Untold,
+    None,
+    /// The oldest that runs began then.
+    Since(Timestamp),
 }
 
 /// One call of one hook: the agent's JSON, and the answer it waits for.

@@ -12,7 +12,7 @@ mod requests;
 mod shell;
 
 pub use io::{
-    AgentIo, Desk, DeskKey, DeskLine, HookCall, HookReply, Keys, Printed, Reporter, Screen,
+    AgentIo, Calls, Desk, DeskKey, DeskLine, HookCall, HookReply, Keys, Printed, Reporter, Screen,
 };
 
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, collections::HashMap, time::Duration};
 use toml::Spanned;
 use vigie_core::{
     id::HumanId,
-    ringing::{DigestTime, Hours, Kind, Loudness, Quiet, Ringing, Urgent, time_of_day},
+    ringing::{DigestTime, Hours, Kind, Loudness, Order, Quiet, Ringing, Urgent, time_of_day},
 };
 use vigie_workflow::cron::zone;
 
@@ -23,6 +23,9 @@ const LOUDNESS: [(&str, Loudness); 4] = [
     ("digest", Loudness::Digest),
     ("log", Loudness::Log),
 ];
+
+/// In place of names: all who may answer are rung at once.
+const EVERYBODY: &str = "everybody";
 
 /// What is asked again oftener is a nuisance and no reminder.
 const MOST_REMINDERS: u32 = 10;
@@ -43,7 +46,7 @@ impl Check<'_> {
     ) -> Option<Hours> {
         let first = quiet.iter().flatten().next().map(Spanned::span);
         let used = first.or_else(|| digest.as_ref().map(Spanned::span));
-        let hint = "Write two times of day, such as 22:00-07:00.";
+        let hint = "Write two times of day, such as 22:00-07:00, perhaps after the days they are of: sat-sun 00:00-24:00.";
         let quiet: Vec<_> = quiet
             .unwrap_or_default()
             .iter()
@@ -71,9 +74,7 @@ impl Check<'_> {
 
     pub(super) fn ringing(&mut self, row: RingingRow, config: &Config) -> Ringing {
         let usual = Ringing::default();
-        let order = row.order.unwrap_or_default();
-        let order: Vec<_> =
-            order.iter().filter_map(|name| self.human_named(name, config)).collect();
+        let order = self.order(&row.order.unwrap_or_default(), config);
         let hint = "Write a kind such as failure, `project/NAME`, or a session\'s name, perhaps with `*` at its end.";
         let urgent = row.urgent.unwrap_or_default();
         let urgent: Vec<_> = urgent
@@ -126,6 +127,20 @@ impl Check<'_> {
             }
         }
         levels
+    }
+
+    fn order(&mut self, names: &[Spanned<String>], config: &Config) -> Order {
+        let all = |name: &&Spanned<String>| name.get_ref() == EVERYBODY;
+        if let Some(all) = names.iter().find(all) {
+            if names.len() > 1 {
+                let words = format!("`{EVERYBODY}` is no person among others");
+                self.add(all.span(), words, Some("Name people, or everybody alone.".into()));
+            }
+            return Order::Everybody;
+        }
+        let named: Vec<_> =
+            names.iter().filter_map(|name| self.human_named(name, config)).collect();
+        if named.is_empty() { Order::Whose } else { Order::Named(named) }
     }
 
     fn human_named(&mut self, name: &Spanned<String>, config: &Config) -> Option<HumanId> {

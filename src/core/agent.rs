@@ -150,7 +150,13 @@ pub enum AgentEvent {
     Degraded { what: String },
     /// Nothing has gone on below the program since then; told once. The program itself may wait for its
     /// service, or for the one command that runs.
-    Silent { since: Timestamp, running: Option<Running> },
+    Silent {
+        since: Timestamp,
+        running: Option<Running>,
+        /// Since when a tool of the agent runs, where it tells; `None`: none does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<Timestamp>,
+    },
     /// Something goes on again.
     Stirs,
     /// The program is gone. `last` holds its last lines on the screen.

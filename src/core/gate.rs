@@ -186,6 +186,14 @@ impl Gate {
         }
     }
 
+    /// How many people have to say yes.
+    pub fn people_needed(&self) -> u32 {
+        match &self.ask {
+            Asked::Approval(approval) => approval.count,
+            Asked::Permission { .. } | Asked::Questions { .. } | Asked::Plan { .. } => self.needed,
+        }
+    }
+
     pub fn is_open(&self) -> bool {
         match self.state {
             GateState::Open => true,

@@ -1,6 +1,8 @@
 //! What rings, how loud each kind of event is, and when whom nothing wakes: the configuration's rules.
 
-use chrono::{DateTime, Days, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone as _};
+use chrono::{
+    DateTime, Datelike as _, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone as _,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use vigie_workflow::cron::Tz;
@@ -9,6 +11,7 @@ use crate::{
     Timestamp,
     bridge::{CardKind, Level},
     id::{HumanId, ProjectName, SessionId},
+    policy::{self, Days},
 };
 
 /// Quiet times that follow each other without a gap, which one look puts together.
@@ -184,9 +187,9 @@ pub struct Ringing {
     pub remind: Option<TimeDelta>,
     /// How often that is done at most.
     pub reminders: u32,
-    /// Who is rung first; whoever is not named comes after them. Empty: all at once.
-    pub order: Vec<HumanId>,
-    /// What would ring in a chat that rang so lately comes without a sound of its own.
+    pub order: Order,
+    /// What would ring in a chat that rang so lately comes without a sound of its own; what asks somebody
+    /// only where that sound was for something that asks as well.
     pub bundle: TimeDelta,
     /// What is asked in a turn that was begun at the desk rings elsewhere only after so long.
     pub desk_delay: TimeDelta,
@@ -196,6 +199,18 @@ pub struct Ringing {
     pub people: HashMap<HumanId, Hours>,
 }
 
+/// Who is rung first for what several people may answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Whoever wrote to that session last or started it, then owners, then the others.
+    #[default]
+    Whose,
+    /// These, then as above.
+    Named(Vec<HumanId>),
+    /// All of them at once.
+    Everybody,
+}
+
 impl Default for Ringing {
     fn default() -> Self {
         Self {
@@ -203,7 +218,7 @@ impl Default for Ringing {
             urgent: Vec::new(),
             remind: Some(TimeDelta::minutes(30)),
             reminders: 3,
-            order: Vec::new(),
+            order: Order::default(),
             bundle: TimeDelta::seconds(20),
             desk_delay: TimeDelta::minutes(2),
             stuck_after: Some(TimeDelta::minutes(10)),
@@ -239,27 +254,44 @@ pub enum DigestTime {
     Never,
 }
 
-/// A time of every day in which nothing rings; one that ends before it begins goes over midnight.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A time of days in which nothing rings; one that ends before it begins goes over midnight, and is of
+/// the day it begins on.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quiet {
+    days: Days,
     from: NaiveTime,
+    /// Midnight is the one that ends the day.
     to: NaiveTime,
 }
 
 impl Quiet {
-    /// `22:00-07:00`; `None`: it is no such time, or an empty one.
+    /// `22:00-07:00`, `sat-sun 00:00-24:00`, `fri,sat 23:00-10:00`; `None`: it is no such time, or an
+    /// empty one.
     pub fn parse(text: &str) -> Option<Self> {
-        let (from, to) = text.split_once('-')?;
-        let (from, to) = (time_of_day(from.trim())?, time_of_day(to.trim())?);
-        (from != to).then_some(Self { from, to })
+        let text = text.trim();
+        let (days, span) = match text.split_once(char::is_whitespace) {
+            Some((days, span)) if days.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                let parts = days.split(',').map(|part| Days::parse(&part.to_lowercase()));
+                (Days::union(&parts.collect::<Option<Vec<_>>>()?), span)
+            }
+            Some(_) | None => (Days::all(), text),
+        };
+        let (from, to) = policy::Hours::span(span)?;
+        Some(Self { days, from, to })
     }
 
-    fn covers(self, at: NaiveTime) -> bool {
+    /// When it is over, if it holds by that clock.
+    fn end(&self, local: NaiveDateTime) -> Option<NaiveDateTime> {
+        let (day, time) = (local.date(), local.time());
+        let (today, yesterday) = (day.weekday(), day.weekday().pred());
         if self.from < self.to {
-            self.from <= at && at < self.to
-        } else {
-            at >= self.from || at < self.to
+            let holds = self.from <= time && time < self.to && self.days.has(today);
+            return holds.then(|| day.and_time(self.to));
         }
+        if time >= self.from && self.days.has(today) {
+            return Some((day + chrono::Days::new(1)).and_time(self.to));
+        }
+        (time < self.to && self.days.has(yesterday)).then(|| day.and_time(self.to))
     }
 }
 
@@ -299,12 +331,10 @@ impl Hours {
         let mut at = now;
         for _ in 0..JOINED {
             let local = at.with_timezone(&self.zone).naive_local();
-            let Some(quiet) = self.quiet.iter().find(|quiet| quiet.covers(local.time())) else {
+            let Some(end) = self.quiet.iter().filter_map(|quiet| quiet.end(local)).max() else {
                 break;
             };
-            let day =
-                if local.time() < quiet.to { local.date() } else { local.date() + Days::new(1) };
-            let end = instant(self.zone, day.and_time(quiet.to));
+            let end = instant(self.zone, end);
             // Where clocks are set back it may be over and begin again.
             at = if end > at { end } else { at + TimeDelta::minutes(1) };
             until = Some(at);
@@ -312,9 +342,17 @@ impl Hours {
         until
     }
 
+    /// Which day it is for them.
+    pub fn today(&self, now: Timestamp) -> NaiveDate {
+        now.with_timezone(&self.zone).date_naive()
+    }
+
     fn digest_time(&self) -> Option<NaiveTime> {
         match self.digest {
-            DigestTime::AfterQuiet => self.quiet.first().map(|quiet| quiet.to),
+            DigestTime::AfterQuiet => {
+                let ends = self.quiet.iter().map(|quiet| quiet.to);
+                ends.clone().find(|end| *end != NaiveTime::MIN).or_else(|| ends.clone().next())
+            }
             DigestTime::At(time) => Some(time),
             DigestTime::Never => None,
         }
@@ -323,15 +361,15 @@ impl Hours {
     /// The day whose digest was due last.
     pub fn last_digest(&self, now: Timestamp) -> Option<NaiveDate> {
         let time = self.digest_time()?;
-        let today = now.with_timezone(&self.zone).date_naive();
+        let today = self.today(now);
         let due = instant(self.zone, today.and_time(time)) <= now;
-        Some(if due { today } else { today - Days::new(1) })
+        Some(if due { today } else { today - chrono::Days::new(1) })
     }
 
     /// When the one after that day's is due.
     pub fn digest_after(&self, day: NaiveDate) -> Option<Timestamp> {
         let time = self.digest_time()?;
-        Some(instant(self.zone, (day + Days::new(1)).and_time(time)))
+        Some(instant(self.zone, (day + chrono::Days::new(1)).and_time(time)))
     }
 
     /// A moment as that person reads it on their clock.
@@ -389,7 +427,7 @@ pub struct Happened {
     pub words: String,
 }
 
-/// That a person had the digest of a day.
+/// That a person had the digest of a day, and what rings for them later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DigestRow {
     pub human: HumanId,
@@ -399,6 +437,16 @@ pub struct DigestRow {
     pub at: Timestamp,
     /// What all sessions together had cost by then, in millionths of a dollar.
     pub spent_micro_usd: u64,
+    /// What came without a sound because they slept, and rings once they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Missed>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missed {
+    /// When the first of it happened.
+    pub since: Timestamp,
+    pub until: Timestamp,
 }
 
 /// That something makes no sound for a person.
@@ -406,6 +454,9 @@ pub struct DigestRow {
 pub struct MuteRow {
     pub human: HumanId,
     pub what: Muted,
+    /// When they said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
     /// `None`: no longer.
     pub until: Option<Timestamp>,
 }
@@ -472,11 +523,30 @@ mod tests {
 
     #[test]
     fn times_are_read_strictly() {
-        for bad in ["", "22:00", "22-7", "22:00-22:00", "24:00-07:00", "22:60-07:00", "2:00-07:00"]
+        for bad in ["", "22:00", "22-7", "22:00-22:00", "22:60-07:00", "24:00-07:00", "2:00-07:00"]
         {
             assert_eq!(Quiet::parse(bad), None, "{bad}");
         }
+        for bad in ["someday 22:00-07:00", "sat- 22:00-07:00", "sat", "sat sun 22:00-07:00"] {
+            assert_eq!(Quiet::parse(bad), None, "{bad}");
+        }
         assert!(Quiet::parse("22:00 - 07:00").is_some());
+        assert!(Quiet::parse("Fri,Sat 23:00 - 10:00").is_some());
+    }
+
+    #[test]
+    fn a_night_is_of_the_day_it_begins_on() {
+        let late = hours(&["fri,sat 23:00-10:00"], DigestTime::AfterQuiet);
+        let until = |now| late.quiet_until(at(now));
+        assert_eq!(until("2026-12-04T23:00:00Z"), Some(at("2026-12-05T09:00:00Z")), "Friday's");
+        assert_eq!(until("2026-12-06T08:59:00Z"), Some(at("2026-12-06T09:00:00Z")), "Saturday's");
+        assert_eq!(until("2026-12-06T23:00:00Z"), None, "none on Sunday");
+        assert_eq!(until("2026-12-04T08:00:00Z"), None, "nor on Friday morning");
+        let days = hours(&["sat-sun 00:00-24:00", "22:00-07:00"], DigestTime::AfterQuiet);
+        let monday = Some(at("2026-12-07T06:00:00Z"));
+        assert_eq!(days.quiet_until(at("2026-12-04T22:00:00Z")), monday);
+        let digest = days.digest_after("2026-12-06".parse().unwrap());
+        assert_eq!(digest, monday, "not at midnight");
     }
 
     #[test]

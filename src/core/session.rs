@@ -26,6 +26,9 @@ pub struct Session {
     pub cwd: String,
     pub worktree: Option<Worktree>,
     pub created: Timestamp,
+    /// Who wrote to it last, or else started it; of what an agent started, whose that agent was then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whose: Option<HumanId>,
     pub life: Life,
     /// Somebody wants it to end; told to its holder until it has.
     pub ending: Option<Box<Ending>>,
@@ -98,6 +101,9 @@ pub struct Silent {
     pub since: Timestamp,
     /// The newest program below it, which may be as old as the session.
     pub running: Option<Running>,
+    /// Since when one of the agent's tools runs; `None`: none does, or nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<Timestamp>,
 }
 
 /// A run of a workflow, as those it started know it.

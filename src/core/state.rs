@@ -62,6 +62,14 @@ pub const MISSED: usize = 50;
 /// What did not arrive is of no use any more after this long, and stands in the journal alone.
 const MISSED_FOR: TimeDelta = TimeDelta::days(7);
 
+/// When it last rang in a chat.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rang {
+    pub anything: Option<Timestamp>,
+    /// For something that asks somebody.
+    pub asking: Option<Timestamp>,
+}
+
 #[derive(Debug)]
 pub struct State {
     pub rules: Rules,
@@ -101,7 +109,7 @@ pub struct State {
     /// Where nothing may be said until then.
     pub quiet: HashMap<Purse, Timestamp>,
     /// When it last rang in which chat.
-    pub rang_at: BTreeMap<(BridgeName, ChatId), Timestamp>,
+    pub rang_at: BTreeMap<(BridgeName, ChatId), Rang>,
     /// The last things that happened, the newest last: for digests.
     pub happened: VecDeque<Happened>,
     /// The last digest that each had who gets any.

@@ -29,7 +29,7 @@ use super::{
     tree::{self, Killed, Undertaker},
     vitals,
 };
-use crate::agents::{self, AgentIo, AgentKind, Desk, Reporter, Spec};
+use crate::agents::{self, AgentIo, AgentKind, Calls, Desk, Reporter, Spec};
 
 pub(crate) const ABOUT: &str = "holder.json";
 /// Orders the adapter has not looked at; far more than people send while an agent is busy.
@@ -78,6 +78,7 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
 
     let (last_key, desk) = watch::channel(None);
     let (exit, exited) = watch::channel(None);
+    let (calls, calling) = watch::channel(Calls::Untold);
     let (to_adapter, adapter_orders) = mpsc::channel(ORDERS);
     let io = AgentIo {
         spec: spec.clone(),
@@ -85,6 +86,7 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         orders: adapter_orders,
         hooks: hook_calls,
         reports: reports.clone(),
+        calls,
         keys: pty.keys.clone(),
         screen: pty.screen(),
         desk: Desk::new(desk),
@@ -101,7 +103,8 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
     work.spawn(serve_hooks);
     // Whatever a plain program prints it prints because it does something.
     let printed = (spec.kind == AgentKind::Shell).then(|| pty.printed.clone());
-    work.spawn(vitals::watch(pty.pid, printed, reports.clone(), exited.clone()));
+    let signs = vitals::Signs { program: pty.pid, calls: calling, printed };
+    work.spawn(vitals::watch(signs, reports.clone(), exited.clone()));
     work.spawn(adapter(spec.kind, io, exited.clone(), reports.clone(), gone));
     work.spawn(async move {
         server.serve(socket).await;

@@ -141,18 +141,22 @@ async fn where_somebody_was_heard_last_takes_the_place_of_what_stood_there() {
 
 #[tokio::test]
 async fn the_newest_that_happened_are_kept_and_what_is_heard_again_leaves_no_row() {
-    use vigie_core::ringing::{DigestRow, Happened, Kind, MuteRow, Muted};
+    use vigie_core::ringing::{DigestRow, Happened, Kind, Missed, MuteRow, Muted};
     let home = TempDir::new().unwrap();
     let store = Store::open(home.path()).unwrap();
     let happened = |number| {
         let (who, words) = ("PD-285".to_owned(), "It is done.".to_owned());
         Row::Happened(Happened { number, at: now(), kind: Kind::Done, who, words })
     };
-    let mute = |what, until| Row::Mute(MuteRow { human: HumanId::new("owner"), what, until });
+    let mute = |what, until| {
+        let (human, since) = (HumanId::new("owner"), Some(now()));
+        Row::Mute(MuteRow { human, what, since, until })
+    };
     let session = Muted::Session { session: SessionId::from_parts(now(), 7) };
     let digest = |spent_micro_usd| {
         let (human, day) = (HumanId::new("owner"), now().date_naive());
-        Row::Digest(DigestRow { human, day, at: now(), spent_micro_usd })
+        let missed = Some(Missed { since: now(), until: now() });
+        Row::Digest(DigestRow { human, day, at: now(), spent_micro_usd, missed })
     };
     let last = vigie_core::state::HAPPENED as u64 + 5;
     let mut rows: Vec<_> = (1..=last).map(happened).collect();

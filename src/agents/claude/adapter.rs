@@ -27,10 +27,11 @@ use super::{
     typist::Act,
 };
 use crate::agents::{
-    AgentIo, Conversation, HookCall,
+    AgentIo, Calls, Conversation, HookCall,
     demo::INTERRUPTED_EVENT,
     hooks::{Hook, HookEvent},
 };
+use crate::clock::Clock;
 
 /// Between two looks while something is on its way; 50 ms polling saw every change.
 const LOOK_OFTEN: Duration = Duration::from_millis(100);
@@ -119,6 +120,8 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
     let mut last_read = Instant::now();
     let mut last_key = io.desk.last_key();
     let mut printed = io.screen.printed();
+    let mut calling = None;
+    io.calls.send_replace(Calls::None);
     while io.exited.borrow().is_none() {
         let pace = if machine.is_pending() { LOOK_OFTEN } else { LOOK_SELDOM };
         let mut heard = false;
@@ -162,6 +165,11 @@ pub(in crate::agents) async fn drive(mut io: AgentIo, mut source: Source) {
             report_usage(&io, &records.read()).await;
         }
         carry_out(&io, &mut machine).await;
+        if calling != machine.calling_since() {
+            calling = machine.calling_since();
+            let since = |at: Instant| Calls::Since(Clock::system().now() - at.elapsed());
+            io.calls.send_replace(calling.map_or(Calls::None, since));
+        }
     }
     // Its last hooks were sent before it left; what comes later nobody sends.
     while let Ok(Some(call)) = timeout(LAST_WORDS, io.hooks.recv()).await {

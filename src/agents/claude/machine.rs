@@ -24,7 +24,7 @@ use super::{
 };
 use crate::agents::{
     HookCall,
-    hooks::{self, BATCH_EVENT, Hook, HookEvent, shortened},
+    hooks::{self, BATCH_EVENT, Hook, HookEvent, ToolCall, shortened},
     requests::{Requests, Waits},
 };
 
@@ -38,6 +38,8 @@ const NEEDS_DESK_AFTER: Duration = Duration::from_secs(3);
 const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
 /// Whoever typed at the desk is still at it this long after the last key.
 const DESK_TYPES_FOR: Duration = Duration::from_secs(4);
+/// Tools that run at the same time and are remembered, its subagents' among them.
+const MOST_CALLS: usize = 100;
 /// Longest text of a turn we did not ask for, in characters.
 const FOREIGN_CHARS: usize = 2000;
 
@@ -58,6 +60,8 @@ pub(in crate::agents) struct Machine {
     typist: Typist,
     requests: Requests,
     mailbag: Mailbag,
+    /// Tools that began and did not end, the oldest first.
+    calls: Vec<(ToolCall, Instant)>,
     stop: Stop,
     turns: Vec<Turn>,
     /// Our last prompt that was taken: it may come back into the box after an Esc.
@@ -89,6 +93,7 @@ impl Machine {
             typist: Typist::default(),
             requests: Requests::default(),
             mailbag: Mailbag::default(),
+            calls: vec![],
             stop: Stop::No,
             turns: vec![],
             last_taken: None,
@@ -121,6 +126,24 @@ impl Machine {
     /// A change on the screen is worth a look at once.
     pub(in crate::agents) fn awaits_screen(&self) -> bool {
         self.typist.awaits_screen()
+    }
+
+    /// Since when a tool runs; `None`: none does.
+    pub(in crate::agents) fn calling_since(&self) -> Option<Instant> {
+        self.calls.first().map(|(_, since)| *since)
+    }
+
+    fn call_begins(&mut self, now: Instant, call: &ToolCall) {
+        if self.calls.len() == MOST_CALLS {
+            self.calls.remove(0);
+        }
+        self.calls.push((call.clone(), now));
+    }
+
+    fn call_ends(&mut self, call: &ToolCall) {
+        if let Some(at) = self.calls.iter().position(|(known, _)| known.is(call)) {
+            self.calls.remove(at);
+        }
     }
 
     /// The conversation, and where its hooks say that it is written down.
@@ -189,17 +212,20 @@ impl Machine {
             }
             Hook::PromptSubmitted { prompt } => self.submitted(now, prompt, turn),
             Hook::ToolStarting { call } => {
+                self.call_begins(now, call);
                 // The card says it better.
                 if !call.asks_a_person() {
                     self.report([AgentEvent::Progress { turn, line: call.line() }]);
                 }
             }
             Hook::ToolEnded { call } => {
+                self.call_ends(call);
                 let over = self.requests.tool_ended(event.agent.as_deref(), call);
                 self.report(over);
             }
             Hook::Batch { calls } => {
                 for call in calls {
+                    self.call_ends(call);
                     let over = self.requests.tool_ended(event.agent.as_deref(), call);
                     self.report(over);
                 }
@@ -280,6 +306,7 @@ impl Machine {
     fn turn_ended(&mut self, id: Option<&TurnId>) {
         let at = self.turns.iter().rposition(|turn| turn.id.as_ref() == id);
         self.turns.drain(..at.map_or(self.turns.len(), |at| at + 1));
+        self.calls.clear();
         let over = self.requests.turn_ended();
         self.report(over);
         self.return_mail();

@@ -13,8 +13,10 @@ use crate::{
     ledger::Owner,
     nearest::nearest,
     prompt::PromptState,
+    ringing::Kind,
     session::Session,
     state::{Role, Row},
+    text::Rich,
 };
 
 /// Why no turn begins.
@@ -157,7 +159,14 @@ impl Work<'_> {
         );
         self.put(Row::Account(Account { told: ToldOf::Asked, changed: self.now, ..account }));
         self.journal_session("budget_spent", id);
-        self.tell(id, Level::Ring, &words, vec![go_on(id)]);
+        self.ask_for_money(id, &words);
+    }
+
+    /// A session stands still until somebody decides, so that is said however quiet limits are.
+    fn ask_for_money(&mut self, id: SessionId, words: &str) {
+        self.happened(&self.state.cause_in(Kind::Limit, id), words);
+        let post = show::note(Level::Ring, Rich::plain(words), vec![go_on(id)]);
+        self.post_what_asks(Kind::Limit, id, &post);
     }
 
     /// After something was counted: people are warned, and what is past its limit ends its turns.
@@ -207,7 +216,7 @@ impl Work<'_> {
             );
             self.put(Row::Account(Account { told: ToldOf::Asked, ..account }));
             self.journal_session("budget_spent", id);
-            self.tell(id, Level::Ring, &words, vec![go_on(id)]);
+            self.ask_for_money(id, &words);
         }
         if stops {
             self.interrupt(id);

@@ -43,18 +43,20 @@ impl State {
 }
 
 impl Work<'_> {
-    /// Who may answer it, whoever is rung first before the others.
+    /// Who may answer it and has not, whoever is rung first before the others.
     fn may_in_order(&self, gate: &Gate) -> Vec<HumanId> {
-        let mut people: Vec<_> =
-            self.state.rules.people.keys().filter(|human| self.may(gate, human)).cloned().collect();
-        let order = &self.state.rules.ringing.order;
-        let place = |human: &HumanId| order.iter().position(|named| named == human);
-        people.sort_by_key(|human| (place(human).unwrap_or(order.len()), human.clone()));
-        people
+        let people = self.state.rules.people.keys();
+        let may = |human: &&HumanId| self.may(gate, human) && !gate.yes.contains(human);
+        self.state.in_order(&self.state.cause_of(gate), people.filter(may).cloned().collect())
     }
 
-    fn is_one_by_one(&self) -> bool {
-        !self.state.rules.ringing.order.is_empty()
+    /// How many of them are rung at a time.
+    fn at_a_time(&self, gate: &Gate) -> usize {
+        if self.state.is_one_by_one() {
+            (gate.people_needed() as usize).saturating_sub(gate.yes.len()).max(1)
+        } else {
+            usize::MAX
+        }
     }
 
     fn rings_at_all(&self, cause: &Cause) -> bool {
@@ -71,16 +73,18 @@ impl Work<'_> {
         let desk_until = desk.map(|_| self.now + self.state.rules.ringing.desk_delay);
         let mut rung =
             Rung { desk_until: desk_until.filter(|until| *until > self.now), ..Rung::default() };
+        let mut left = self.at_a_time(gate);
         for human in self.may_in_order(gate) {
+            if left == 0 {
+                break;
+            }
             if self.is_hushed(&human, &cause) {
                 rung.held.insert(human);
                 continue;
             }
             let whose = if rung.desk_until.is_some() { &mut rung.held } else { &mut rung.called };
             whose.insert(human);
-            if self.is_one_by_one() {
-                break;
-            }
+            left -= 1;
         }
         if !rung.called.is_empty() {
             rung.last = Some(self.now);
@@ -122,12 +126,8 @@ impl Work<'_> {
                 continue;
             }
             let cause = self.state.cause_of(&gate);
-            let desk = gate.rung.desk_until.is_some_and(|until| until > self.now);
-            let (held, due): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut gate.rung.held)
-                .into_iter()
-                .partition(|human| desk || self.is_hushed(human, &cause));
             let before = gate.rung.look_at;
-            gate.rung.held = held;
+            let due = self.no_longer_held(&mut gate, &cause);
             self.look_again(&mut gate, &cause);
             if due.is_empty() {
                 if gate.rung.look_at != before {
@@ -135,7 +135,7 @@ impl Work<'_> {
                 }
                 continue;
             }
-            let whom = Whom { people: due.into_iter().collect(), ..self.awake(&cause) };
+            let whom = Whom { people: due, ..self.awake(&cause) };
             for at in self.where_they_are(&whom) {
                 rings.entry(at).or_default().push(gate.id);
             }
@@ -144,6 +144,43 @@ impl Work<'_> {
             self.put(Row::Gate(gate));
         }
         self.ring_all(rings, &Why::Waited);
+    }
+
+    /// Takes those out who can be woken by now, and returns whom of them it rings; the others come after
+    /// them.
+    pub(super) fn no_longer_held(&self, gate: &mut Gate, cause: &Cause) -> Vec<HumanId> {
+        if gate.rung.desk_until.is_some_and(|until| until > self.now) {
+            return Vec::new();
+        }
+        let (held, free): (BTreeSet<_>, BTreeSet<_>) = std::mem::take(&mut gate.rung.held)
+            .into_iter()
+            .partition(|human| self.is_hushed(human, cause));
+        gate.rung.held = held;
+        let mut due = self.state.in_order(cause, free.into_iter().collect());
+        due.truncate(self.at_a_time(gate));
+        due
+    }
+
+    /// Somebody said yes where several have to: nobody calls them again. Returns whom it rings now,
+    /// where nobody else was called.
+    pub(super) fn call_after_a_yes(&self, gate: &mut Gate, by: &HumanId) -> Option<HumanId> {
+        gate.rung.called.remove(by);
+        gate.rung.held.remove(by);
+        let cause = self.state.cause_of(gate);
+        let waits = gate.rung.called.is_empty() && self.rings_at_all(&cause);
+        let next = if waits { self.next_person(gate, &cause) } else { None };
+        if let Some(next) = &next {
+            gate.rung.called.insert(next.clone());
+            gate.rung.last = Some(self.now);
+        }
+        next
+    }
+
+    pub(super) fn ring_next(&mut self, next: Option<HumanId>, gate: GateId) {
+        let Some(next) = next else { return };
+        let people = vec![next];
+        let rings = self.where_they_are(&Whom { people, asleep: Vec::new() });
+        self.ring_all(rings.into_iter().map(|at| (at, vec![gate])).collect(), &Why::Waited);
     }
 
     fn ring_all(&mut self, rings: BTreeMap<Spot, Vec<GateId>>, why: &Why) {
@@ -224,7 +261,7 @@ impl Work<'_> {
         let mut people = self.may_in_order(gate).into_iter();
         people.find(|human| {
             let known = gate.rung.called.contains(human) || gate.rung.held.contains(human);
-            !known && !self.is_hushed(human, cause)
+            !known && self.state.can_be_woken(human) && !self.is_hushed(human, cause)
         })
     }
 

@@ -6,7 +6,7 @@ use super::{
     requests::NEAR,
     route::OFFERED,
     show,
-    slash::{self, Name},
+    slash::{self, Name, OfRun, OfSession},
 };
 use crate::{
     account::Wanted,
@@ -64,32 +64,25 @@ impl Work<'_> {
             Name::Budget => self.slash_budget(message, scope, arguments).map(Rich::plain),
             Name::Grants => self.slash_grants(&message.human).map(Rich::plain),
             Name::Revoke => self.slash_revoke(&message.human, arguments).map(Rich::plain),
-            Name::Focus if arguments.eq_ignore_ascii_case("off") => {
+            Name::Session(OfSession::Focus) if arguments.eq_ignore_ascii_case("off") => {
                 let (place, human) = (message.place.clone(), message.human.clone());
                 self.put(Row::Focus(FocusRow { place, human, session: None }));
                 Ok(Rich::plain("No focus any more."))
             }
             Name::File => return self.slash_file(message, scope, arguments),
             Name::HandOver => self.slash_hand_over(message, arguments).map(Rich::plain),
-            Name::Retry if arguments.is_empty() && !self.state.troubles.is_empty() => {
+            Name::Run(OfRun::Retry) if arguments.is_empty() && !self.state.troubles.is_empty() => {
                 self.retry_account(None, &message.human).map(Rich::plain)
             }
-            Name::Retry if self.is_troubled(arguments) => {
+            Name::Run(OfRun::Retry) if self.is_troubled(arguments) => {
                 self.retry_account(Some(arguments), &message.human).map(Rich::plain)
             }
-            Name::Run | Name::Runs | Name::Cancel | Name::Retry => {
-                self.slash_about_runs(message, name, arguments);
+            Name::Run(what) => {
+                self.slash_about_runs(message, what, arguments);
                 return HeardOutcome::Handled;
             }
-            Name::Stop
-            | Name::End
-            | Name::Kill
-            | Name::Resume
-            | Name::Screen
-            | Name::Diff
-            | Name::Transcript
-            | Name::Focus => {
-                return self.slash_on_sessions(message, scope, name, arguments);
+            Name::Session(what) => {
+                return self.slash_on_sessions(message, scope, what, arguments);
             }
         };
         let text = result.unwrap_or_else(|refusal| Rich::plain(refusal.in_a_chat()));
@@ -97,34 +90,12 @@ impl Work<'_> {
         HeardOutcome::Handled
     }
 
-    fn slash_about_runs(&mut self, message: &Message, name: Name, arguments: &str) {
-        match name {
-            Name::Run => self.slash_run(message, arguments),
-            Name::Cancel => self.slash_cancel(message, arguments),
-            Name::Retry => self.slash_retry(message, arguments),
-            Name::Runs
-            | Name::Help
-            | Name::Sessions
-            | Name::Status
-            | Name::Waiting
-            | Name::New
-            | Name::Grants
-            | Name::Revoke
-            | Name::Stop
-            | Name::End
-            | Name::Kill
-            | Name::Resume
-            | Name::Focus
-            | Name::Screen
-            | Name::Diff
-            | Name::Transcript
-            | Name::HandOver
-            | Name::Digest
-            | Name::Mute
-            | Name::Unmute
-            | Name::File
-            | Name::Cost
-            | Name::Budget => self.slash_runs(message),
+    fn slash_about_runs(&mut self, message: &Message, what: OfRun, arguments: &str) {
+        match what {
+            OfRun::Run => self.slash_run(message, arguments),
+            OfRun::Runs => self.slash_runs(message),
+            OfRun::Cancel => self.slash_cancel(message, arguments),
+            OfRun::Retry => self.slash_retry(message, arguments),
         }
     }
 
@@ -132,7 +103,7 @@ impl Work<'_> {
         &mut self,
         message: &Message,
         scope: &[SessionId],
-        name: Name,
+        what: OfSession,
         arguments: &str,
     ) -> HeardOutcome {
         let targets = match (arguments.split_whitespace().next(), scope) {
@@ -146,17 +117,18 @@ impl Work<'_> {
             (None, []) => {
                 let live: Vec<_> = self.state.live().map(|s| s.id).collect();
                 if live.len() != 1 {
-                    return self.ask_which(message, name, &live);
+                    return self.ask_which(message, what, &live);
                 }
                 live
             }
             // What cannot be taken back wants its name.
             (None, [_, ..])
-                if matches!(name, Name::End | Name::Kill) && message.addressed == Addressed::No =>
+                if matches!(what, OfSession::End | OfSession::Kill)
+                    && message.addressed == Addressed::No =>
             {
                 let words = format!(
                     "Which one? Write it with its name: /{} {}",
-                    name.word(),
+                    Name::Session(what).word(),
                     self.session_name(scope[0])
                 );
                 self.say_here(message, &words);
@@ -165,11 +137,11 @@ impl Work<'_> {
             (None, scope) => scope.to_vec(),
         };
         let tree = arguments.split_whitespace().nth(1);
-        if name == Name::End && tree.is_some_and(|word| word.eq_ignore_ascii_case("tree")) {
+        if what == OfSession::End && tree.is_some_and(|word| word.eq_ignore_ascii_case("tree")) {
             return self.slash_end_tree(message, targets[0]);
         }
         for id in targets {
-            if let Err(refusal) = self.slash_on(message, id, name) {
+            if let Err(refusal) = self.slash_on(message, id, what) {
                 self.say_here(message, &refusal.in_a_chat());
             }
         }
@@ -188,87 +160,66 @@ impl Work<'_> {
         HeardOutcome::Handled
     }
 
-    fn slash_on(&mut self, message: &Message, id: SessionId, name: Name) -> Result<(), Refusal> {
+    fn slash_on(
+        &mut self,
+        message: &Message,
+        id: SessionId,
+        what: OfSession,
+    ) -> Result<(), Refusal> {
         let session = self.session_name(id);
         if self.state.rules.people.get(&message.human).is_none_or(|p| p.role < Role::Talker) {
             return Err(Refusal::AlreadyDecided(NEEDS_TALKER.into()));
         }
         let live = self.is_live(id);
-        let need_live =
-            matches!(name, Name::Stop | Name::End | Name::Kill | Name::Screen | Name::Focus);
+        let need_live = matches!(
+            what,
+            OfSession::Stop
+                | OfSession::End
+                | OfSession::Kill
+                | OfSession::Screen
+                | OfSession::Focus
+        );
         if need_live && !live {
             let name = self.state.sessions[&id].name.clone();
             return Err(Refusal::NotLive { name });
         }
-        match name {
-            Name::Stop => self.interrupt(id),
-            Name::End => drop(self.end(&session, &message.human, OrderKind::End)?),
-            Name::Kill => drop(self.end(&session, &message.human, OrderKind::Kill)?),
-            Name::Resume => self.resume(id)?,
-            Name::Focus => drop(self.focus_on(message, id)),
-            Name::Screen => {
-                self.look(message, id, LookAt::Screen);
-            }
-            Name::Diff => self.look(message, id, LookAt::Diff),
-            Name::Transcript => self.look(message, id, LookAt::Transcript),
-            Name::Help
-            | Name::Sessions
-            | Name::Status
-            | Name::Waiting
-            | Name::New
-            | Name::File
-            | Name::Run
-            | Name::Runs
-            | Name::Cancel
-            | Name::HandOver
-            | Name::Digest
-            | Name::Mute
-            | Name::Unmute
-            | Name::Retry
-            | Name::Cost
-            | Name::Budget
-            | Name::Grants
-            | Name::Revoke => {}
+        match what {
+            OfSession::Stop => self.interrupt(id),
+            OfSession::End => drop(self.end(&session, &message.human, OrderKind::End)?),
+            OfSession::Kill => drop(self.end(&session, &message.human, OrderKind::Kill)?),
+            OfSession::Resume => self.resume(id)?,
+            OfSession::Focus => drop(self.focus_on(message, id)),
+            OfSession::Screen => self.look(message, id, LookAt::Screen),
+            OfSession::Diff => self.look(message, id, LookAt::Diff),
+            OfSession::Transcript => self.look(message, id, LookAt::Transcript),
         }
         let receipt = message.receipt(vec![]);
-        match name {
+        match what {
             // What comes of it is told when it has.
-            Name::Stop | Name::End | Name::Kill => {
+            OfSession::Stop | OfSession::End | OfSession::Kill => {
                 self.mark(&receipt, Mark::Stored { targets: vec![], words: None });
             }
-            Name::Resume => self.mark_done(&receipt, format!("{session} goes on.")),
-            Name::Help
-            | Name::Sessions
-            | Name::Status
-            | Name::Waiting
-            | Name::New
-            | Name::Focus
-            | Name::Diff
-            | Name::Transcript
-            | Name::File
-            | Name::Run
-            | Name::Runs
-            | Name::Cancel
-            | Name::HandOver
-            | Name::Digest
-            | Name::Mute
-            | Name::Unmute
-            | Name::Retry
-            | Name::Cost
-            | Name::Budget
-            | Name::Grants
-            | Name::Revoke
-            | Name::Screen => {}
+            OfSession::Resume => self.mark_done(&receipt, format!("{session} goes on.")),
+            OfSession::Focus | OfSession::Screen | OfSession::Diff | OfSession::Transcript => {}
         }
         Ok(())
     }
 
     /// Which session a command is for; to stop one, a tap is enough.
-    fn ask_which(&mut self, message: &Message, name: Name, live: &[SessionId]) -> HeardOutcome {
+    fn ask_which(
+        &mut self,
+        message: &Message,
+        what: OfSession,
+        live: &[SessionId],
+    ) -> HeardOutcome {
         let names: Vec<_> = live.iter().map(|id| self.session_name(*id)).collect();
         let words = match names.first() {
             Some(first) => {
-                format!("Which one? /{} {first}. These run: {}", name.word(), names.join(", "))
+                format!(
+                    "Which one? /{} {first}. These run: {}",
+                    Name::Session(what).word(),
+                    names.join(", ")
+                )
             }
             None => "No session runs. /new NAME starts one.".into(),
         };
@@ -284,7 +235,7 @@ impl Work<'_> {
             weight: Weight::Plain,
             action: Action::InterruptAll,
         };
-        let buttons = if name == Name::Stop && !live.is_empty() {
+        let buttons = if what == OfSession::Stop && !live.is_empty() {
             live.iter().take(OFFERED).map(stop).chain([all]).collect()
         } else {
             vec![]

@@ -9,6 +9,7 @@ use super::{
     card::{answer_rule, buttons, lasting_fact, shown},
     given::{Given, decision, lower_first, verdict},
     grants::{HOURS, Lasting, kind_of},
+    hush::Cause,
     reactions::by_reaction,
     show,
 };
@@ -21,7 +22,7 @@ use crate::{
     delivery::{Rank, Shown},
     gate::{Answer, Asker, Gate, GateState, SessionWaits, TooLate, Waits},
     id::{GateCode, GateId, HumanId, OrderId, RequestId, SessionId},
-    ringing::Rung,
+    ringing::{Kind, Rung},
     session::Life,
     state::{Chat, Row, State},
     text::{self, Rich, Style},
@@ -133,7 +134,7 @@ impl Work<'_> {
 
     /// Its card in one chat, which the gate remembers.
     pub(super) fn say_card(&mut self, gate: &mut Gate, chat: &Chat, level: Level) {
-        let loud = self.unless_it_just_rang(chat, level);
+        let loud = self.unless_a_card_just_rang(chat, level);
         let card = self.post_card(gate, chat, loud);
         gate.cards.push(card);
         if level == Level::Ring {
@@ -281,10 +282,12 @@ impl Work<'_> {
             return None;
         }
         if !again {
+            let next = self.call_after_a_yes(gate, &who.human);
             self.put(Row::Gate(gate.clone()));
             let detail = json!({ "code": gate.code, "title": gate.shown.title, "yes": gate.yes, "needed": needed });
             self.journal_gate("gate_approved_by_one", gate, Some(who.human.clone()), detail);
             self.update_cards(gate);
+            self.ring_next(next, gate.id);
         }
         Some(format!("Noted: {} of {needed} said yes.", gate.yes.len()))
     }
@@ -446,6 +449,10 @@ impl Work<'_> {
                 Lapse::Failed => (deny, "Failed"),
             };
             let (verdict, via) = (verdict.into(), "Vigie".into());
+            // Whoever slept through all of its time hears that it is over.
+            let cause = Cause { kind: Kind::Failure, ..self.state.cause_of(&gate) };
+            self.happened(&cause, &format!("{}: nobody answered in time", gate.shown.title));
+            self.rings_for(&cause, Level::Ring);
             self.settle_with(
                 gate,
                 &Answer { by: None, decision, verdict, at: now, via, rule: None },

@@ -55,6 +55,7 @@ mod stuck;
 mod taps;
 mod tickets;
 mod tokens;
+mod whose;
 mod withdrawn;
 
 #[cfg(test)]
@@ -350,6 +351,7 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.notice_stuck();
     work.end_mutes();
     work.say_digests();
+    work.ring_what_was_missed();
     work.ring_what_was_held();
     work.remind();
     work.keep_shut_chats_short();

@@ -1,6 +1,6 @@
 //! What happened while somebody did not look: one text a day for whoever wants one, and on demand.
 
-use chrono::TimeDelta;
+use chrono::{NaiveDate, TimeDelta};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -11,9 +11,9 @@ use crate::{
     delivery::{Outgoing, Rank},
     gate::Gate,
     id::{GateId, HumanId},
-    ringing::{DigestRow, Happened, Kind, Loudness},
+    ringing::{DigestRow, Happened, Kind, Loudness, Missed},
     session::Life,
-    state::{Row, State},
+    state::{Chat, Row, State},
     text::{Rich, Style},
 };
 
@@ -30,7 +30,8 @@ pub(super) fn next_digest(state: &State) -> Option<Timestamp> {
         let last = state.digests.get(human)?;
         hours.digest_after(last.day)
     });
-    next.min()
+    let missed = state.digests.values().filter_map(|row| Some(row.missed.as_ref()?.until));
+    next.chain(missed).min()
 }
 
 impl Work<'_> {
@@ -45,7 +46,9 @@ impl Work<'_> {
                 continue;
             }
             let (at, spent_micro_usd) = (self.now, self.spent_by_all());
-            self.put(Row::Digest(DigestRow { human: human.clone(), day, at, spent_micro_usd }));
+            let missed = last.as_ref().and_then(|last| last.missed.clone());
+            let row = DigestRow { human: human.clone(), day, at, spent_micro_usd, missed };
+            self.put(Row::Digest(row));
             // Whoever sets a digest has the first one the next time it is due.
             let Some(last) = last else { continue };
             let Some(spot) = self.likeliest_chat_of(&human) else { continue };
@@ -65,11 +68,16 @@ impl Work<'_> {
         };
         let text = self.since_then(first, since, spent);
         let held = self.take_held(at, people);
-        let rings = !held.is_empty() || people.iter().any(|human| self.missed(human, since));
+        let missed = self.take_missed(people);
+        let rings = !held.is_empty() || missed.is_some();
         let level = if rings { Level::Ring } else { Level::Note };
+        self.say_of_the_night(&chat, level, text);
+    }
+
+    fn say_of_the_night(&mut self, chat: &Chat, level: Level, text: Rich) {
         let post = show::note(level, text, vec![]);
         self.deliver(super::outbox::Draft {
-            to: show::main_of(&chat),
+            to: show::main_of(chat),
             what: Outgoing::Post { post, reply_to: None },
             rank: Rank::Final,
             session: None,
@@ -78,20 +86,86 @@ impl Work<'_> {
         });
     }
 
+    /// Somebody sleeps through something that rings.
+    pub(super) fn was_missed(&mut self, human: &HumanId, until: Timestamp) {
+        let known = self.state.digests.get(human).cloned();
+        let row = known.unwrap_or_else(|| DigestRow {
+            human: human.clone(),
+            day: self.today_of(human),
+            at: self.now,
+            spent_micro_usd: self.spent_by_all(),
+            missed: None,
+        });
+        if row.missed.is_none() {
+            let missed = Some(Missed { since: self.now, until });
+            self.put(Row::Digest(DigestRow { missed, ..row }));
+        }
+    }
+
+    fn today_of(&self, human: &HumanId) -> NaiveDate {
+        let hours = self.state.rules.ringing.people.get(human);
+        hours.map_or(self.now.date_naive(), |hours| hours.today(self.now))
+    }
+
+    fn sleeps_now(&self, human: &HumanId) -> Option<Timestamp> {
+        self.state.rules.ringing.people.get(human)?.quiet_until(self.now)
+    }
+
+    /// What those of them missed who are awake rings with what is said now. Returns since when.
+    fn take_missed(&mut self, people: &[HumanId]) -> Option<Timestamp> {
+        let mut since = None;
+        for human in people {
+            if self.sleeps_now(human).is_some() {
+                continue;
+            }
+            let Some(row) = self.state.digests.get(human).cloned() else { continue };
+            let Some(missed) = &row.missed else { continue };
+            since = since.into_iter().chain([missed.since]).min();
+            self.put(Row::Digest(DigestRow { missed: None, ..row }));
+        }
+        since
+    }
+
+    /// A quiet time is over in which something came that would have rung: one message rings for all of it,
+    /// and for what still waits, unless the digest did.
+    pub(super) fn ring_what_was_missed(&mut self) {
+        let mut due: BTreeMap<Spot, Vec<HumanId>> = BTreeMap::new();
+        for row in self.state.digests.values().cloned().collect::<Vec<_>>() {
+            let Some(missed) = row.missed.clone().filter(|missed| missed.until <= self.now) else {
+                continue;
+            };
+            if let Some(until) = self.sleeps_now(&row.human) {
+                let missed = Some(Missed { until, ..missed });
+                self.put(Row::Digest(DigestRow { missed, ..row }));
+            } else if let Some(spot) = self.likeliest_chat_of(&row.human) {
+                due.entry(spot).or_default().push(row.human);
+            }
+        }
+        for (at, people) in due {
+            let Some(chat) = self.state.chat_of(&at.0, &at.1) else { continue };
+            let (Some(first), Some(since)) = (people.first().cloned(), self.take_missed(&people))
+            else {
+                continue;
+            };
+            let clock = self.clock_of(&first, since);
+            let mut text = Rich::plain(format!("Since {clock}, while nothing was to wake you:"));
+            self.push_open(&mut text, &first);
+            let loud = |event: &Happened| self.loudness(event.kind) == Loudness::Ring;
+            self.push_all_that_happened(&mut text, since, &loud);
+            self.take_held(&at, &people);
+            self.say_of_the_night(&chat, Level::Ring, text);
+        }
+    }
+
     /// What was held for them and may ring by now rings with the digest.
     fn take_held(&mut self, at: &Spot, people: &[HumanId]) -> Vec<GateId> {
         let mut taken = Vec::new();
         for mut gate in self.open_gates_by_age() {
             let cause = self.state.cause_of(&gate);
-            let desk = gate.rung.desk_until.is_some_and(|until| until > self.now);
-            let mine = |human: &&HumanId| {
-                gate.rung.held.contains(*human) && !desk && !self.is_hushed(human, &cause)
-            };
-            let mine: Vec<_> = people.iter().filter(mine).cloned().collect();
-            if mine.is_empty() {
-                continue;
+            let mine = self.no_longer_held(&mut gate, &cause);
+            if mine.is_empty() || !mine.iter().all(|human| people.contains(human)) {
+                continue; // it rings for others, where they are
             }
-            gate.rung.held.retain(|human| !mine.contains(human));
             gate.rung.called.extend(mine);
             gate.rung.last = Some(self.now);
             self.look_again(&mut gate, &cause);
@@ -100,16 +174,6 @@ impl Work<'_> {
             self.put(Row::Gate(gate));
         }
         taken
-    }
-
-    /// Whether something came without a sound that would have rung at any other hour, and that person
-    /// can be woken now.
-    fn missed(&self, human: &HumanId, since: Timestamp) -> bool {
-        let hours = self.state.rules.ringing.people.get(human);
-        let quiet = |at| hours.is_some_and(|hours| hours.quiet_until(at).is_some());
-        let loud = |kind| self.loudness(kind) == Loudness::Ring;
-        let rung = |event: &&Happened| event.at >= since && loud(event.kind) && quiet(event.at);
-        !quiet(self.now) && self.state.happened.iter().any(|event| rung(&event))
     }
 
     /// `/digest`: since the last one, or of a day.
@@ -128,24 +192,9 @@ impl Work<'_> {
         let clock = self.clock_of(human, since);
         let mut text = Rich::plain(format!("Since {clock}:"));
         let before = text.text.len();
-        let may = |gate: &&Gate| self.may(gate, human);
-        let mut open: Vec<_> = self.state.open_gates().filter(may).collect();
-        open.sort_by_key(|gate| (gate.opened, gate.id));
-        let open: Vec<_> = open.into_iter().map(|gate| gate.id).collect();
-        if !open.is_empty() {
-            text.push(&format!("\nWaiting for you ({}):", open.len()), Some(Style::Bold));
-            self.push_waiting(&mut text, &open);
-        }
-        for (title, kinds) in [
-            ("Failed", &[Kind::Failure][..]),
-            ("Stuck", &[Kind::Stuck]),
-            ("Limits", &[Kind::Limit]),
-            ("Trouble", &[Kind::Trouble]),
-            ("Done", &[Kind::Done]),
-            ("Said", &[Kind::Words]),
-        ] {
-            self.push_happened(&mut text, title, kinds, since);
-        }
+        self.push_open(&mut text, human);
+        let set = |event: &Happened| self.loudness(event.kind) != Loudness::Log;
+        self.push_all_that_happened(&mut text, since, &set);
         let works = |life: &Life| matches!(life, Life::Working { .. });
         let at_work = self.state.live().filter(|s| works(&s.life)).map(|s| s.name.to_string());
         let at_work: Vec<_> = at_work.collect();
@@ -164,14 +213,39 @@ impl Work<'_> {
         text
     }
 
+    /// What waits for that person.
+    fn push_open(&self, text: &mut Rich, human: &HumanId) {
+        let may = |gate: &Gate| self.may(gate, human) && !gate.yes.contains(human);
+        let open: Vec<_> = self.open_gates_by_age().into_iter().filter(may).map(|g| g.id).collect();
+        if !open.is_empty() {
+            text.push(&format!("\nWaiting for you ({}):", open.len()), Some(Style::Bold));
+            self.push_waiting(text, &open);
+        }
+    }
+
+    pub(super) fn push_all_that_happened(
+        &self,
+        text: &mut Rich,
+        since: Timestamp,
+        told: &dyn Fn(&Happened) -> bool,
+    ) {
+        for (title, kind) in [
+            ("Failed", Kind::Failure),
+            ("Stuck", Kind::Stuck),
+            ("Limits", Kind::Limit),
+            ("Trouble", Kind::Trouble),
+            ("Done", Kind::Done),
+            ("Said", Kind::Words),
+        ] {
+            let of_kind = |event: &Happened| event.kind == kind && event.at >= since && told(event);
+            self.push_happened(text, title, &of_kind);
+        }
+    }
+
     /// A line for each session or run, with what it said last and how often there was more.
-    fn push_happened(&self, text: &mut Rich, title: &str, kinds: &[Kind], since: Timestamp) {
-        let lately = |event: &&Happened| {
-            let set = self.loudness(event.kind);
-            event.at >= since && kinds.contains(&event.kind) && set != Loudness::Log
-        };
+    fn push_happened(&self, text: &mut Rich, title: &str, told: &dyn Fn(&Happened) -> bool) {
         let mut last: BTreeMap<&str, (usize, &Happened)> = BTreeMap::new();
-        for event in self.state.happened.iter().filter(lately) {
+        for event in self.state.happened.iter().filter(|event| told(event)) {
             let entry = last.entry(event.who.as_str()).or_insert((0, event));
             *entry = (entry.0 + 1, event);
         }

@@ -2,15 +2,16 @@
 
 use chrono::TimeDelta;
 
-use super::{Work, ring::Spot};
+use super::{Work, ring::Spot, show};
 use crate::{
     Timestamp,
     bridge::Level,
     command::Refusal,
     delivery::Rank,
     id::HumanId,
-    ringing::{MuteRow, Muted, span},
+    ringing::{Happened, Loudness, MuteRow, Muted, span},
     state::{Row, State},
+    text::Rich,
 };
 
 /// Where nobody says for how long.
@@ -51,7 +52,8 @@ impl Work<'_> {
 
     fn mute(&mut self, human: &HumanId, what: Muted, time: TimeDelta) -> String {
         let until = self.now + time;
-        self.put(Row::Mute(MuteRow { human: human.clone(), what, until: Some(until) }));
+        let row = MuteRow { human: human.clone(), what, since: Some(self.now), until: Some(until) };
+        self.put(Row::Mute(row));
         let clock = self.clock_of(human, until);
         let name = self.muted_name(what);
         format!(
@@ -72,11 +74,13 @@ impl Work<'_> {
             ("", None) => return Err(bad("Which session? Write its name, or all.")),
             (name, _) => self.muted_named(name)?,
         };
-        if !self.state.mutes.contains_key(&(human.clone(), what)) {
+        let Some(row) = self.state.mutes.get(&(human.clone(), what)).cloned() else {
             return Ok(format!("{} was not muted.", self.muted_name(what)));
-        }
-        self.put(Row::Mute(MuteRow { human: human.clone(), what, until: None }));
-        Ok(format!("{} is heard again.", self.muted_name(what)))
+        };
+        let mut words = Rich::plain(format!("{} is heard again.", self.muted_name(what)));
+        self.push_what_was_muted(&mut words, &row);
+        self.put(Row::Mute(MuteRow { until: None, ..row }));
+        Ok(words.text)
     }
 
     fn mutes_of(&self, human: &HumanId) -> String {
@@ -87,7 +91,7 @@ impl Work<'_> {
         };
         let lines: Vec<_> = of_them.map(line).collect();
         if lines.is_empty() {
-            "Nothing is muted. /mute NAME 2h keeps a session from ringing, /mute all 1h all of them."
+            "Nothing is muted. /mute NAME 2h keeps a session from ringing, /mute all 1h all of them; 7d at most."
                 .into()
         } else {
             format!("Muted for you:\n{}", lines.join("\n"))
@@ -129,19 +133,30 @@ impl Work<'_> {
         let over = |row: &&MuteRow| row.until.is_some_and(|until| until <= self.now);
         let over: Vec<_> = self.state.mutes.values().filter(over).cloned().collect();
         for row in over {
-            let words = format!("{} is no longer muted for you.", self.muted_name(row.what));
+            let name = self.muted_name(row.what);
+            let mut words = Rich::plain(format!("{name} is no longer muted for you."));
+            self.push_what_was_muted(&mut words, &row);
             let human = row.human.clone();
             self.put(Row::Mute(MuteRow { until: None, ..row }));
-            self.tell_person(&human, Level::Note, &words);
+            self.tell_person(&human, words);
         }
     }
 
-    /// Says it in the one chat where that person is most likely.
-    fn tell_person(&mut self, human: &HumanId, level: Level, words: &str) {
+    /// What came without a sound and waits for nobody, so that nothing rings for it now.
+    fn push_what_was_muted(&self, words: &mut Rich, row: &MuteRow) {
+        let Some(since) = row.since else { return };
+        let (name, all) = (self.muted_word(row.what), row.what == Muted::All);
+        let loud = |event: &Happened| {
+            (all || event.who == name) && self.loudness(event.kind) == Loudness::Ring
+        };
+        self.push_all_that_happened(words, since, &loud);
+    }
+
+    /// Says it without a sound, in the one chat where that person is most likely.
+    fn tell_person(&mut self, human: &HumanId, words: Rich) {
         let Some((bridge, chat)) = self.likeliest_chat_of(human) else { return };
-        if let Some(chat) = self.state.chat_of(&bridge, &chat) {
-            self.tell_as_loud(&chat, level, words, Rank::Note, None);
-        }
+        let Some(chat) = self.state.chat_of(&bridge, &chat) else { return };
+        self.post_as_loud(&chat, None, show::note(Level::Note, words, vec![]), Rank::Note);
     }
 
     /// Where they were heard last, as long as that is heard; without any, wherever they may look.

@@ -154,6 +154,11 @@ impl Work<'_> {
         others: impl Fn(&Chat) -> bool,
         newest: Option<&NewestOf>,
     ) {
+        match newest {
+            // Most services are heard again by morning.
+            Some(_) => self.happened(&Cause::vigie(), words),
+            None => self.trouble(&Cause::vigie(), words),
+        }
         let rings = self.ring_elsewhere();
         for chat in self.state.hearing().into_iter().filter(others) {
             let level = if rings.contains(&(chat.bridge.clone(), chat.chat.clone())) {

@@ -200,7 +200,7 @@ impl Work<'_> {
         let note = super::show::note(level, Rich::plain(words), buttons);
         if level == Level::Ring {
             let words = format!("could not be started: {why}");
-            self.happened(Kind::Failure, session.name.as_str(), &words);
+            self.happened(&self.state.cause_in(Kind::Failure, id), &words);
             self.post_news(Kind::Failure, id, &note, Rank::Gate);
         } else {
             self.post_to_session(id, &note, Rank::Gate);

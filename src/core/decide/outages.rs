@@ -351,9 +351,10 @@ impl Work<'_> {
         let kind = if why.passes() { Kind::Limit } else { Kind::Trouble };
         let words = words::of(post);
         let words = words.strip_prefix(account.as_str()).unwrap_or(&words).trim().to_owned();
-        self.happened(kind, account.as_str(), &words);
+        let cause = Cause::of_account(kind, account.as_str());
+        self.happened(&cause, &words);
         let Some(most) = self.loudness(kind).level() else { return Vec::new() };
-        let cause = Cause { kind, ..Cause::vigie() };
+        self.rings_for(&cause, most.min(post.level));
         let chats = self.state.hearing();
         let say = |chat: &Chat| {
             let level = self.level_in(chat, most.min(post.level), &cause);

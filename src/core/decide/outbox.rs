@@ -51,8 +51,12 @@ impl Work<'_> {
                 self.put(Row::Delivery(old));
             }
         }
-        if let Outgoing::Post { post: Post { level: Level::Ring, .. }, .. } = &what {
-            self.state.rang_at.insert((to.bridge.clone(), to.chat.clone()), self.now);
+        if let Outgoing::Post { post: Post { level: Level::Ring, body, .. }, .. } = &what {
+            let asks = matches!(body, Body::Card(_)) || newest == Some(NewestOf::Rings);
+            let key = (to.bridge.clone(), to.chat.clone());
+            let rang = self.state.rang_at.entry(key).or_default();
+            rang.anything = Some(self.now);
+            rang.asking = if asks { Some(self.now) } else { rang.asking };
         }
         let id = self.ids.make(DeliveryId::from_parts);
         let number = self.state.next_delivery;
@@ -118,8 +122,13 @@ impl Work<'_> {
         let Outgoing::Post { post: said, .. } = &mut waiting.what else { return false };
         // How loud it is was decided when it began to wait.
         let level = post.level.min(said.level);
+        let falls_silent = level < said.level && said.level == Level::Ring;
         *said = Post { level, ..post.clone() };
+        let at = (waiting.to.bridge.clone(), waiting.to.chat.clone());
         self.put(Row::Delivery(waiting));
+        if falls_silent {
+            self.rings_in_its_place(&at);
+        }
         tries.doubtful == 0
     }
 

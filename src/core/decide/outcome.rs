@@ -113,7 +113,7 @@ impl Work<'_> {
                 let words = format!(
                     "No topic can be made here: {reason}. Until that is mended, each message names its session; write [NAME] text to one."
                 );
-                self.tell_as_loud(&chat, Level::Ring, &words, Rank::Gate, None);
+                self.tell_chat(&chat, Level::Ring, &words);
             }
         }
         let waits = |d: &&Delivery| {

@@ -256,7 +256,7 @@ impl Work<'_> {
         let mut rich = Rich::plain(format!("{name} says:\n"));
         let shown = text::reveal(&text::mask(text.trim()).text).text.text;
         rich.push(&shown, Some(Style::Quote));
-        self.said(&name, text);
+        self.said(id, text);
         let post = show::note(Level::Note, rich, vec![]);
         self.post_news(Kind::Words, id, &post, Rank::Note);
         let about = About { session: Some(id), ..About::default() };

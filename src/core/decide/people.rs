@@ -116,6 +116,9 @@ impl Work<'_> {
 
     /// Vigie's own words in every chat that hears of sessions.
     pub(super) fn tell_everywhere(&mut self, level: Level, words: &str) {
+        if level == Level::Ring {
+            self.trouble(&Cause::vigie(), words);
+        }
         for chat in self.state.hearing() {
             self.tell_chat(&chat, level, words);
         }

@@ -111,8 +111,8 @@ impl Work<'_> {
                 let name = self.session_name(id);
                 self.tell(id, Level::Ring, &format!("{name}: {what}"), vec![]);
             }
-            AgentEvent::Silent { since, running } => {
-                self.change(id, |s| s.silent = Some(Silent { since, running }));
+            AgentEvent::Silent { since, running, call } => {
+                self.change(id, |s| s.silent = Some(Silent { since, running, call }));
             }
             AgentEvent::Stirs => self.change(id, |s| s.silent = None),
             AgentEvent::Exited { how, last } => self.exited(id, how, &last),
@@ -164,7 +164,7 @@ impl Work<'_> {
         let mut text = Rich::plain(format!("{name} needs you at the desk: {why}.\n"));
         text.push(&screen_text(screen), Some(Style::Pre { language: None }));
         text.push(&format!("\nvigie attach {name}"), Some(Style::Code));
-        self.happened(Kind::Stuck, &name, &format!("needs the desk: {why}"));
+        self.happened(&self.state.cause_in(Kind::Stuck, id), &format!("needs the desk: {why}"));
         self.post_news(Kind::Stuck, id, &show::note(Level::Ring, text, vec![]), Rank::Gate);
         self.show_thread(id);
     }
@@ -465,7 +465,7 @@ impl Work<'_> {
         self.mail_read_in_turn(id);
         self.journal_session("turn_finished", id);
         if !provisional {
-            self.happened(Kind::Done, &self.session_name(id), text);
+            self.happened(&self.state.cause_in(Kind::Done, id), text);
         }
         if let Some(level) = level {
             self.post_answer(id, text, level);
@@ -517,7 +517,8 @@ impl Work<'_> {
         let mut rich =
             Rich::plain(format!("{name} {what}. The session goes on; write to it to try again.\n"));
         rich.push(said.trim(), Some(Style::Quote));
-        self.happened(Kind::Failure, &name, &format!("{what}: {}", said.trim()));
+        let cause = self.state.cause_in(Kind::Failure, id);
+        self.happened(&cause, &format!("{what}: {}", said.trim()));
         self.post_news(Kind::Failure, id, &show::note(Level::Ring, rich, vec![]), Rank::Final);
         self.show_thread(id);
     }
@@ -652,7 +653,8 @@ impl Work<'_> {
         let resumes = session.conversation.is_some() && session.handing_over.is_none();
         let buttons = if resumes { vec![resume_button(session)] } else { vec![] };
         if unwanted {
-            self.happened(Kind::Failure, name.as_str(), &format!("stopped with {words}"));
+            let cause = self.state.cause_in(Kind::Failure, session.id);
+            self.happened(&cause, &format!("stopped with {words}"));
             let post = show::note(Level::Ring, text, buttons);
             return self.post_news(Kind::Failure, session.id, &post, Rank::Final);
         }

@@ -188,6 +188,7 @@ impl Work<'_> {
         };
         let id = prompt.id;
         self.put(Row::Prompt(prompt.clone()));
+        self.is_theirs(session, by);
         self.make_way_for_people(session);
         if prompt.message.is_none() {
             self.show_foreign_words(

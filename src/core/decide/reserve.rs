@@ -41,7 +41,7 @@ impl Work<'_> {
         let words = format!(
             "{name} has used up what was set aside for it: {spent}. It stops, and its context is kept. Write to it, and it goes on with as much again."
         );
-        self.happened(Kind::Limit, &name, &format!("has used up {spent}"));
+        self.happened(&self.state.cause_in(Kind::Limit, id), &format!("has used up {spent}"));
         let post = show::note(Level::Ring, Rich::plain(words), vec![]);
         self.post_news(Kind::Limit, id, &post, Rank::Gate);
         if let Principal::Session { session } = by {

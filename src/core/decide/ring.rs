@@ -17,7 +17,7 @@ use crate::{
     delivery::{DeliveryState, NewestOf, Outgoing, Rank, Shown, Target},
     gate::Gate,
     id::{BridgeName, ChatId, GateId, HumanId, SessionId},
-    ringing::Rung,
+    ringing::{Loudness, Rung},
     state::{Chat, ChatState, LastHeardRow, Row, State},
     text::{Rich, Style},
 };
@@ -173,7 +173,10 @@ impl Work<'_> {
     /// How loud it is in that chat.
     pub(super) fn level_in(&self, chat: &Chat, level: Level, cause: &Cause) -> Level {
         match level {
-            Level::Ring if self.rings_in(&spot(chat), &self.awake(cause)) => {
+            Level::Ring
+                if self.loudness(cause.kind) == Loudness::Ring
+                    && self.rings_in(&spot(chat), &self.woken_by(cause)) =>
+            {
                 self.unless_it_just_rang(chat, Level::Ring)
             }
             Level::Ring => Level::Note,
@@ -181,12 +184,34 @@ impl Work<'_> {
         }
     }
 
-    /// What comes right after something that rang comes without a sound of its own.
-    pub(super) fn unless_it_just_rang(&self, chat: &Chat, level: Level) -> Level {
+    /// News that come right after something rang come without a sound of their own.
+    fn unless_it_just_rang(&self, chat: &Chat, level: Level) -> Level {
+        let of = self.state.rang_at.get(&spot(chat));
+        self.bundled(level, of.and_then(|rang| rang.anything))
+    }
+
+    /// What asks somebody does so only after something that asks as well: whoever heard a failure need
+    /// not look at once.
+    pub(super) fn unless_a_card_just_rang(&self, chat: &Chat, level: Level) -> Level {
+        let of = self.state.rang_at.get(&spot(chat));
+        self.bundled(level, of.and_then(|rang| rang.asking))
+    }
+
+    fn bundled(&self, level: Level, last: Option<Timestamp>) -> Level {
         let bundle = self.state.rules.ringing.bundle;
-        let last = self.state.rang_at.get(&spot(chat));
-        let just_rang = last.is_some_and(|at| self.now - *at < bundle);
+        let just_rang = last.is_some_and(|at| self.now - at < bundle);
         if just_rang { level.min(Level::Note) } else { level }
+    }
+
+    /// A card that was to ring there is answered before it was sent: the next that came with it and
+    /// still waits rings in its place.
+    pub(super) fn rings_in_its_place(&mut self, at: &Spot) {
+        for gate in self.open_gates_by_age() {
+            let shown = if gate.rang.contains(at) { self.card_in(&gate, at) } else { None };
+            if shown.is_some_and(|shown| self.set_level(&shown, Level::Ring)) {
+                return;
+            }
+        }
     }
 
     /// For these people. A page that is only heard while it is open rings for whomever, and stands for

@@ -177,8 +177,26 @@ impl Work<'_> {
     /// Says news of a session in every chat that hears of it, as loud as news of that kind is set to
     /// be, and no louder than the post itself; perhaps not at all.
     pub(super) fn post_news(&mut self, kind: Kind, session: SessionId, post: &Post, rank: Rank) {
-        let Some(level) = self.loudness(kind).level() else { return };
+        if let Some(level) = self.loudness(kind).level() {
+            self.post_as_set(kind, session, post, (level, rank));
+        }
+    }
+
+    /// The same of what waits for a person: it is always there.
+    pub(super) fn post_what_asks(&mut self, kind: Kind, session: SessionId, post: &Post) {
+        let level = self.loudness(kind).level().unwrap_or(Level::Note);
+        self.post_as_set(kind, session, post, (level, Rank::Gate));
+    }
+
+    fn post_as_set(
+        &mut self,
+        kind: Kind,
+        session: SessionId,
+        post: &Post,
+        (level, rank): (Level, Rank),
+    ) {
         let cause = self.state.cause_in(kind, session);
+        self.rings_for(&cause, level.min(post.level));
         for chat in self.state.hearing() {
             let level = self.level_in(&chat, level.min(post.level), &cause);
             self.post_as_loud(&chat, Some(session), Post { level, ..post.clone() }, rank);
@@ -199,6 +217,10 @@ impl Work<'_> {
         buttons: Vec<Button>,
     ) {
         let rank = if level == Level::Ring { Rank::Gate } else { Rank::Note };
+        if level == Level::Ring {
+            let cause = self.state.cause_in(Kind::Trouble, session);
+            self.trouble(&cause, words);
+        }
         self.post_to_session(session, &note(level, Rich::plain(words), buttons), rank);
     }
 

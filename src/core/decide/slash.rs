@@ -21,24 +21,16 @@ pub(super) enum Slash {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
+    /// About sessions, one by one.
+    Session(OfSession),
+    /// About runs of workflows.
+    Run(OfRun),
     Help,
     Sessions,
     Status,
     Waiting,
     New,
-    Stop,
-    End,
-    Kill,
-    Resume,
-    Focus,
-    Screen,
-    Diff,
-    Transcript,
     File,
-    Run,
-    Runs,
-    Cancel,
-    Retry,
     HandOver,
     Digest,
     Mute,
@@ -47,6 +39,26 @@ pub(super) enum Name {
     Budget,
     Grants,
     Revoke,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfSession {
+    Stop,
+    End,
+    Kill,
+    Resume,
+    Focus,
+    Screen,
+    Diff,
+    Transcript,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OfRun {
+    Run,
+    Runs,
+    Cancel,
+    Retry,
 }
 
 impl Name {
@@ -65,25 +77,25 @@ pub(super) const COMMANDS: &[(&str, Name, &str)] = &[
     ("waiting", Name::Waiting, "what waits for you"),
     ("status", Name::Status, "sessions, what waits, what did not arrive"),
     ("new", Name::New, "NAME what to do: start a session"),
-    ("stop", Name::Stop, "NAME: interrupt its turn; its context is kept"),
+    ("stop", Name::Session(OfSession::Stop), "NAME: interrupt its turn; its context is kept"),
     (
         "end",
-        Name::End,
+        Name::Session(OfSession::End),
         "NAME: end the session; it can be resumed. NAME tree: and all started below it",
     ),
-    ("kill", Name::Kill, "NAME: end it at once, with all its processes"),
-    ("resume", Name::Resume, "NAME: go on with its conversation"),
-    ("focus", Name::Focus, "NAME or off: where words without an address go"),
-    ("screen", Name::Screen, "NAME: what its terminal shows"),
-    ("diff", Name::Diff, "NAME: what changed in its folder"),
-    ("transcript", Name::Transcript, "NAME: its conversation, as a document"),
+    ("kill", Name::Session(OfSession::Kill), "NAME: end it at once, with all its processes"),
+    ("resume", Name::Session(OfSession::Resume), "NAME: go on with its conversation"),
+    ("focus", Name::Session(OfSession::Focus), "NAME or off: where words without an address go"),
+    ("screen", Name::Session(OfSession::Screen), "NAME: what its terminal shows"),
+    ("diff", Name::Session(OfSession::Diff), "NAME: what changed in its folder"),
+    ("transcript", Name::Session(OfSession::Transcript), "NAME: its conversation, as a document"),
     ("file", Name::File, "NAME PATH: a file of its folder"),
-    ("run", Name::Run, "NAME name=value: start a workflow; alone: what can be run"),
-    ("runs", Name::Runs, "what workflows do and did"),
-    ("cancel", Name::Cancel, "NAME: end a run, such as release-12"),
+    ("run", Name::Run(OfRun::Run), "NAME name=value: start a workflow; alone: what can be run"),
+    ("runs", Name::Run(OfRun::Runs), "what workflows do and did"),
+    ("cancel", Name::Run(OfRun::Cancel), "NAME: end a run, such as release-12"),
     (
         "retry",
-        Name::Retry,
+        Name::Run(OfRun::Retry),
         "NAME [STEP]: run again what failed, or that step and what needs it. ACCOUNT: try an account again that is stopped",
     ),
     ("handover", Name::HandOver, "NAME AGENT: another agent goes on with the story"),
@@ -145,7 +157,10 @@ mod tests {
     #[test]
     fn a_path_is_text_and_a_slip_is_caught() {
         assert_eq!(parse("/tmp/x is full, look"), Slash::Text);
-        assert_eq!(parse("/stop PD-285"), Slash::Vigie(Name::Stop, "PD-285".into()));
+        assert_eq!(
+            parse("/stop PD-285"),
+            Slash::Vigie(Name::Session(OfSession::Stop), "PD-285".into())
+        );
         assert_eq!(parse("/approve K7Q2"), Slash::Answer("approve K7Q2".into()));
         assert_eq!(parse("/stpo"), Slash::Unknown { typed: "stpo".into(), meant: Some("stop") });
         assert_eq!(

@@ -81,6 +81,7 @@ impl Work<'_> {
         let Beginning { name, title, project, agent, role, spawn, isolated } = beginning;
         let conversation = self.ids.uuid();
         let depth = spawn.as_ref().map_or(0, |spawn| spawn.depth);
+        let above = spawn.as_ref().and_then(|spawn| self.state.whose(&spawn.by));
         let detail = json!({
             "name": name,
             "project": project.name,
@@ -97,6 +98,7 @@ impl Work<'_> {
             cwd,
             worktree,
             created: self.now,
+            whose: by.cloned().or(above),
             life: Life::Starting { since: self.now },
             ending: None,
             interrupting: None,

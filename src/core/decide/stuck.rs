@@ -74,7 +74,7 @@ impl Work<'_> {
         let name = session.name.clone();
         self.put(Row::Session(session));
         self.journal_session("session_stuck", id);
-        self.happened(Kind::Stuck, name.as_str(), &why);
+        self.happened(&self.state.cause_in(Kind::Stuck, id), &why);
         let stop = Button {
             label: format!("Stop {name}"),
             detail: None,
@@ -93,17 +93,25 @@ impl Work<'_> {
         let silent = session.silent.as_ref();
         let since = silent.map(|silent| silent.since).max(session.heard).max(begun);
         let span = show::span(since.unwrap_or(self.now), self.now);
+        let line = session.turn.as_ref().and_then(|turn| turn.lines.last());
+        let line = line.map(|line| shown(line));
         let running = silent.and_then(|silent| silent.running.as_ref());
         // What is older than the turn is a server of the agent's own and no work.
         match running.filter(|running| begun.is_none_or(|begun| running.since >= begun)) {
             Some(running) => {
                 let runs = show::span(running.since, self.now);
                 let name = shown(&running.name);
-                let line = session.turn.as_ref().and_then(|turn| turn.lines.last());
-                let line = line.map(|line| format!(" ({})", shown(line))).unwrap_or_default();
+                let line = line.map(|line| format!(" ({line})")).unwrap_or_default();
                 format!("{name}{line} runs for {runs} and has done nothing for {span}")
             }
-            None => format!("nothing runs, and it has waited for its model for {span}"),
+            None => match silent.and_then(|silent| silent.call) {
+                Some(call) => {
+                    let runs = show::span(call, self.now);
+                    let line = line.unwrap_or_else(|| "a tool".into());
+                    format!("{line} runs for {runs} and shows nothing of it")
+                }
+                None => format!("nothing runs, and it has waited for its model for {span}"),
+            },
         }
     }
 

@@ -24,7 +24,8 @@ impl Hours {
     /// `09:00-18:00`, `22:00-06:00`, `00:00-24:00`.
     pub fn span(text: &str) -> Option<(NaiveTime, NaiveTime)> {
         let (from, to) = text.split_once('-')?;
-        let (from, to) = (time(from.trim())?, time(to.trim())?);
+        let from = time(from.trim()).filter(|_| from.trim() != "24:00")?;
+        let to = time(to.trim())?;
         (from != to || from == NaiveTime::MIN).then_some((from, to))
     }
 
@@ -92,7 +93,7 @@ impl Days {
         Self(week().filter(|day| parts.iter().any(|part| part.has(*day))).collect())
     }
 
-    fn has(&self, day: Weekday) -> bool {
+    pub(crate) fn has(&self, day: Weekday) -> bool {
         self.0.contains(&day)
     }
 }
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_refused() {
-        for bad in ["9-18", "09:00", "09:00-25:00", "09:00-09:00", "9:00-18:00", "09:60-10:00", ""]
+        for bad in ["9-18", "09:00", "09:00-25:00", "09:00-09:00", "9:00-18:00", "24:00-07:00", ""]
         {
             assert_eq!(Hours::span(bad), None, "{bad}");
         }

@@ -121,6 +121,7 @@ impl Machine {
         if !over || self.turns.is_empty() {
             return;
         }
+        self.calls.clear();
         for turn in std::mem::take(&mut self.turns) {
             self.report([AgentEvent::Interrupted { turn: turn.id }]);
         }

@@ -108,7 +108,7 @@ impl Work<'_> {
     fn say_to_people(&mut self, id: SessionId, text: &str, people: &[HumanId]) {
         let Some(session) = self.state.sessions.get(&id) else { return };
         let name = session.name.clone();
-        self.said(name.as_str(), text);
+        self.said(id, text);
         let Some(level) = self.loudness(Kind::Words).level() else { return };
         let whom: Vec<_> = people.iter().map(|human| self.state.name_of(human)).collect();
         let mut rich = Rich::plain(match whom.as_slice() {

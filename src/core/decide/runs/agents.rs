@@ -82,9 +82,9 @@ impl Work<'_> {
     /// A run that an agent started gets no further than that agent's mail would: what is isolated is
     /// out of reach, but for what the same run began. `Err`: a sentence without its full stop.
     pub(super) fn reaches(&self, run: RunId, session: &Session) -> Result<(), String> {
-        let Some(root) = self.root_run(run) else { return Ok(()) };
+        let Some(root) = self.state.root_run(run) else { return Ok(()) };
         let Starter::Agent { principal, .. } = &root.starter else { return Ok(()) };
-        let begun_by = session.of_run.as_ref().and_then(|of| self.root_run(of.run));
+        let begun_by = session.of_run.as_ref().and_then(|of| self.state.root_run(of.run));
         if begun_by.is_some_and(|of| of.id == root.id) {
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl Work<'_> {
 
     /// Whether the caller, or something it started, started that run or the one above it.
     fn is_run_of(&self, caller: &Principal, known: &KnownRun) -> bool {
-        match self.root_run(known.row.id).map(|row| &row.starter) {
+        match self.state.root_run(known.row.id).map(|row| &row.starter) {
             Some(Starter::Agent { principal, .. }) => self.is_tree_of(principal, caller),
             Some(
                 Starter::Human { .. } | Starter::Cron { .. } | Starter::Webhook | Starter::Run,

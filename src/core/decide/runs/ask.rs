@@ -266,7 +266,7 @@ impl Work<'_> {
     /// Whether that person started the run, or the one that called it: at the desk, with a token they
     /// made, or by trying it again. Who started the session of an agent is not kept.
     pub(in crate::decide) fn is_starter(&self, run: RunId, human: &HumanId) -> bool {
-        let Some(row) = self.root_run(run) else { return false };
+        let Some(row) = self.state.root_run(run) else { return false };
         let started = match &row.starter {
             Starter::Human { human, .. } => Some(human),
             Starter::Agent { principal, .. } => match self.root_of(principal) {

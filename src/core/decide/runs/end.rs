@@ -8,7 +8,7 @@ use crate::{
     decide::{About, Work},
     id::RunId,
     run::{RunLife, RunRow},
-    state::Row,
+    state::{Row, State},
 };
 
 impl Work<'_> {
@@ -92,7 +92,7 @@ impl Work<'_> {
             RunLife::Over { .. } => {}
         }
         if known.row.parent.is_some() {
-            let above = self.root_run(id).map(RunRow::name).unwrap_or_default();
+            let above = self.state.root_run(id).map(RunRow::name).unwrap_or_default();
             let words = format!("{name} is a part of {above}: try that again");
             return Err(Refusal::NotRun(words));
         }
@@ -134,12 +134,14 @@ impl Work<'_> {
             self.put(Row::Run(row));
         }
     }
+}
 
+impl State {
     /// The run at the top of those that called each other down to this one.
-    pub(super) fn root_run(&self, id: RunId) -> Option<&RunRow> {
-        let mut row = &self.state.runs.get(id)?.row;
+    pub(in crate::decide) fn root_run(&self, id: RunId) -> Option<&RunRow> {
+        let mut row = &self.runs.get(id)?.row;
         for _ in 0..=super::DEEPEST_CALL {
-            match row.parent.as_ref().and_then(|parent| self.state.runs.get(parent.run)) {
+            match row.parent.as_ref().and_then(|parent| self.runs.get(parent.run)) {
                 Some(above) => row = &above.row,
                 None => break,
             }

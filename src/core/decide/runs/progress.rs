@@ -7,7 +7,7 @@ use super::view::outcome_words;
 use crate::{
     Timestamp,
     bridge::{Action, Body, Button, Level, Post, Progress, Weight},
-    decide::{Work, hush::Cause, outbox::Draft, outbox::target_of, show},
+    decide::{Work, outbox::Draft, outbox::target_of, show},
     delivery::{Outgoing, Rank, Shown, Target},
     gate::Gate,
     id::RunId,
@@ -29,7 +29,7 @@ const NAMED: usize = 5;
 impl Work<'_> {
     /// Its progress is shown in a while, and that of the run above it.
     pub(super) fn run_changed(&mut self, id: RunId) {
-        let Some(row) = self.root_run(id) else { return };
+        let Some(row) = self.state.root_run(id) else { return };
         if row.life.is_open() {
             let wait = if row.shown.is_empty() { QUIET } else { APART };
             let (id, at) = (row.id, self.now + wait);
@@ -58,7 +58,7 @@ impl Work<'_> {
         let body = Body::Progress(Progress { lines, since: row.since(), ended, buttons });
         let post = Post { from: None, level: Level::Log, body };
         if row.shown.is_empty() {
-            row.shown = self.post_to_places(&row, &post, Rank::Progress);
+            row.shown = self.post_to_places(&row, Kind::Notice, &post, Rank::Progress);
             self.put(Row::Run(row));
         } else {
             self.change_progress(&row.shown, &post);
@@ -67,9 +67,8 @@ impl Work<'_> {
 
     /// Where it was started from, or in every chat that hears of sessions; and how loud it is there.
     /// What rings where nobody is heard any more goes everywhere.
-    fn places_of(&self, row: &RunRow, level: Level) -> Vec<(Target, Level)> {
-        let (kind, name) = (Kind::Failure, row.name());
-        let cause = Cause { kind, session: None, name, project: row.project.clone() };
+    fn places_of(&self, row: &RunRow, kind: Kind, level: Level) -> Vec<(Target, Level)> {
+        let cause = self.state.cause_of_run(kind, row.id);
         let everywhere = || {
             let all = self.state.hearing();
             let all =
@@ -89,12 +88,12 @@ impl Work<'_> {
 
     /// The chat it was started in.
     pub(in crate::decide) fn chat_of_run(&self, id: RunId) -> Option<Chat> {
-        let place = self.root_run(id)?.place.as_ref()?;
+        let place = self.state.root_run(id)?.place.as_ref()?;
         self.state.chat_of(&place.bridge, &place.chat)
     }
 
-    fn post_to_places(&mut self, row: &RunRow, post: &Post, rank: Rank) -> Vec<Shown> {
-        let posts = self.places_of(row, post.level).into_iter().map(|(to, level)| {
+    fn post_to_places(&mut self, row: &RunRow, kind: Kind, post: &Post, rank: Rank) -> Vec<Shown> {
+        let posts = self.places_of(row, kind, post.level).into_iter().map(|(to, level)| {
             let post = Post { level, ..post.clone() };
             let draft = Draft {
                 to: to.clone(),
@@ -153,14 +152,16 @@ impl Work<'_> {
             Finish::Failed | Finish::TimedOut => Kind::Failure,
             Finish::Succeeded | Finish::Cancelled | Finish::Denied => Kind::Done,
         };
-        self.happened(kind, &row.name(), finish_words(status));
+        let cause = self.state.cause_of_run(kind, row.id);
+        self.happened(&cause, finish_words(status));
         self.show_run_progress(id, Some(line));
         // Whoever started it where they are has its end there in any case.
         let asked = row.place.is_some().then_some(Level::Note);
         let Some(set) = self.loudness(kind).level().or(asked) else { return };
         let level = if (level, set) == (Level::Note, Level::Ring) { set } else { level.min(set) };
         let post = show::note(level, text, buttons);
-        self.post_to_places(&row, &post, Rank::Final);
+        self.rings_for(&cause, level);
+        self.post_to_places(&row, kind, &post, Rank::Final);
     }
 
     /// `release-12 runs since 4 min`.
@@ -197,7 +198,7 @@ impl Work<'_> {
     }
 
     fn is_part_of(&self, part: RunId, run: RunId) -> bool {
-        part == run || self.root_run(part).is_some_and(|root| root.id == run)
+        part == run || self.state.root_run(part).is_some_and(|root| root.id == run)
     }
 
     /// `release-2 waits until release-1 is over`.

@@ -9,7 +9,7 @@ use crate::{
     Timestamp,
     bridge::Level,
     command::{Refusal, Reply},
-    decide::{About, Work, show},
+    decide::{About, Work, hush::Cause, show},
     run::{Catalog, Hook, Known, Origin, SlotRow, StartRun, Starter},
     state::Row,
     text::Rich,
@@ -185,6 +185,7 @@ impl Work<'_> {
         let detail = json!({ "workflow": workflow, "why": refusal.to_string() });
         self.journal("run_refused", About::default(), detail);
         let words = format!("{workflow} should have run by its schedule. {}", refusal.in_a_chat());
+        self.trouble(&Cause::vigie(), &words);
         self.tell_everybody(&show::note(Level::Ring, Rich::plain(words), vec![]));
     }
 

@@ -137,7 +137,7 @@ impl Work<'_> {
 
     /// What a run that an agent started starts in turn counts as that agent's: its bounds hold.
     fn spawn_of_run(&self, run: RunId) -> Result<Option<Spawn>, String> {
-        let starter = self.root_run(run).map(|row| row.starter.clone());
+        let starter = self.state.root_run(run).map(|row| row.starter.clone());
         let Some(Starter::Agent { principal, depth }) = starter else { return Ok(None) };
         let bounds = &self.state.rules.bounds;
         // It may have been deeper then than it is now.
@@ -207,7 +207,7 @@ impl Work<'_> {
             // It was stopped while the words were on their way.
             return self.interrupt(session);
         }
-        let starter = self.root_run(of_step.run).map(|row| row.starter.clone());
+        let starter = self.state.root_run(of_step.run).map(|row| row.starter.clone());
         let depth = match starter {
             Some(Starter::Agent { depth, .. }) => depth,
             Some(

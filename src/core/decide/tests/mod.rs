@@ -3,6 +3,7 @@
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test looks for one thing")]
 
 mod accounts;
+mod again;
 mod attention;
 mod budget;
 mod day;
@@ -15,6 +16,7 @@ mod late;
 mod ledger;
 mod lord;
 mod mail;
+mod nights;
 mod outages;
 mod outbox;
 mod people;
@@ -32,4 +34,5 @@ mod taps;
 mod tickets;
 mod tokens;
 mod typed;
+mod whose;
 mod world;

@@ -9,14 +9,14 @@ use crate::{
     bridge::Level,
     command::{Command, Reply},
     id::{GateId, HumanId, ProjectName},
-    ringing::{DigestTime, Hours, Kind, Loudness, Quiet, Urgent},
+    ringing::{DigestTime, Hours, Kind, Loudness, Order, Quiet, Urgent},
 };
 
-fn at(text: &str) -> Timestamp {
+pub(super) fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-fn nights() -> Hours {
+pub(super) fn nights() -> Hours {
     Hours {
         zone: vigie_workflow::cron::zone("Europe/Paris").unwrap(),
         quiet: vec![Quiet::parse("22:00-07:00").unwrap()],
@@ -25,7 +25,7 @@ fn nights() -> Hours {
 }
 
 /// The owner on Telegram, in Paris, at four in the afternoon; nothing rings for them at night.
-fn evening() -> World {
+pub(super) fn evening() -> World {
     let mut w = World::new();
     w.now = at("2026-11-30T15:00:00Z");
     w.pairs("owner", "1001", "1001");
@@ -42,43 +42,51 @@ fn sleeps_at_night(w: &mut World, human: &str) {
     w.state.rules.ringing.people.insert(HumanId::new(human), nights());
 }
 
-fn until(w: &mut World, text: &str) {
+pub(super) fn until(w: &mut World, text: &str) {
     let time = at(text) - w.now;
     assert!(time > TimeDelta::zero(), "{text} is over");
     w.wait(time);
 }
 
-fn asks(w: &mut World, name: &str, request: &str) -> GateId {
+pub(super) fn asks(w: &mut World, name: &str, request: &str) -> GateId {
     let gate = w.asks_to_run(name, request, "make test");
     w.wait(TimeDelta::seconds(10));
     gate
 }
 
-fn rings(w: &World, chat: &str) -> Vec<String> {
+pub(super) fn rings(w: &World, chat: &str) -> Vec<String> {
     let rang = |s: &&Shown| s.place.chat.as_str() == chat && s.post.level == Level::Ring;
     w.shown.iter().filter(rang).map(Shown::text).collect()
 }
 
-fn level(w: &World, gate: GateId, chat: &str) -> Level {
+/// How often it rang there, whatever became of it since.
+pub(super) fn rang(w: &World, chat: &str) -> usize {
+    let here = |(_, at, level): &&(_, crate::id::ChatId, Level)| {
+        at.as_str() == chat && *level == Level::Ring
+    };
+    w.came.iter().filter(here).count()
+}
+
+pub(super) fn level(w: &World, gate: GateId, chat: &str) -> Level {
     w.card_in(gate, chat).post.level
 }
 
-fn code(w: &World, gate: GateId) -> String {
+pub(super) fn code(w: &World, gate: GateId) -> String {
     w.state.gates[&gate].code.to_string()
 }
 
-fn approves(w: &mut World, gate: GateId) {
+pub(super) fn approves(w: &mut World, gate: GateId) {
     let words = format!("approve {}", code(w, gate));
     w.writes_as("1001", &telegram("1001", None), &words, None);
 }
 
-fn fails(w: &mut World, name: &str, text: &str) {
+pub(super) fn fails(w: &mut World, name: &str, text: &str) {
     let (kind, text) = (FailureKind::Other, text.to_owned());
     w.report(name, AgentEvent::TurnFailed { turn: None, kind, text });
     w.wait(TimeDelta::seconds(10));
 }
 
-fn digests(w: &World) -> Vec<Shown> {
+pub(super) fn digests(w: &World) -> Vec<Shown> {
     let is_one = |s: &&Shown| s.place.chat.as_str() == "1001" && s.text().starts_with("Since ");
     w.shown.iter().filter(is_one).cloned().collect()
 }
@@ -339,7 +347,7 @@ fn a_reminder_ends_with_the_answer_and_never_comes_at_night() {
 fn one_after_the_other_is_called_in_their_order() {
     let mut w = evening();
     w.pairs("second", "1002", "1002");
-    w.state.rules.ringing.order = vec![HumanId::new("second"), HumanId::new("owner")];
+    w.state.rules.ringing.order = Order::Named(vec![HumanId::new("second"), HumanId::new("owner")]);
     w.state.rules.ringing.remind = Some(TimeDelta::minutes(30));
     let gate = asks(&mut w, "PD-285", "r1");
     assert_eq!((level(&w, gate, "1001"), level(&w, gate, "1002")), (Level::Note, Level::Ring));

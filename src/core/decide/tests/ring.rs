@@ -8,6 +8,7 @@ use crate::{
     agent::{AgentEvent, Settled},
     bridge::{CardState, Level, Noted, Room},
     id::{BridgeName, ChatId, GateId, MessageId},
+    ringing::Order,
 };
 
 const ROOM: &str = "!room:example.org";
@@ -114,6 +115,7 @@ fn each_who_may_answer_is_rung_where_they_are() {
     let mut w = both();
     w.pairs_on_matrix("second", "@awa:example.org", "!awa:example.org");
     w.pairs("mate", "1002", "1002"); // may not answer
+    w.state.rules.ringing.order = Order::Everybody;
     w.now += TimeDelta::seconds(1);
     let gate = asks(&mut w, "r1");
     assert_eq!(levels(&w, gate, "1001"), [Level::Ring]);

@@ -18,7 +18,7 @@ fn works() -> World {
 
 fn is_silent(w: &mut World, running: Option<&str>) {
     let running = running.map(|name| Running { name: name.into(), since: w.now });
-    w.report("PD-285", AgentEvent::Silent { since: w.now, running });
+    w.report("PD-285", AgentEvent::Silent { since: w.now, running, call: None });
 }
 
 fn told(w: &World) -> Vec<String> {
@@ -64,6 +64,18 @@ fn a_server_of_the_agents_own_is_no_command_that_runs() {
     w.wait(TimeDelta::minutes(11));
     assert_eq!(told(&w).len(), 1);
     assert!(told(&w)[0].contains("nothing runs"), "{:?}", told(&w));
+}
+
+#[test]
+fn a_tool_without_a_program_is_named_as_what_it_is() {
+    let mut w = works();
+    let line = "WebFetch: https://example.org".to_owned();
+    w.report("PD-285", AgentEvent::Progress { turn: None, line });
+    let call = Some(w.now);
+    w.report("PD-285", AgentEvent::Silent { since: w.now, running: None, call });
+    w.wait(TimeDelta::minutes(11));
+    let said = "WebFetch: https://example.org runs for 10 min and shows nothing of it.";
+    assert!(told(&w)[0].contains(said), "{:?}", told(&w));
 }
 
 #[test]

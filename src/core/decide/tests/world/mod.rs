@@ -520,6 +520,11 @@ impl World {
         }
     }
 
+    /// What is written.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.values()
+    }
+
     /// The daemon dies and starts again on what is written.
     pub(super) fn crash(&mut self) {
         self.starts += 1;
