@@ -368,9 +368,10 @@ fn was_handed_over(delivery: &Delivery) -> bool {
     match delivery.state {
         DeliveryState::InFlight { .. } => true,
         DeliveryState::Due { tries, .. } => tries.doubtful > 0,
-        DeliveryState::Sent { .. } | DeliveryState::Failed { .. } | DeliveryState::Replaced => {
-            false
-        }
+        DeliveryState::Sent { .. }
+        | DeliveryState::Missed { .. }
+        | DeliveryState::Failed { .. }
+        | DeliveryState::Replaced => false,
     }
 }
 
