@@ -195,7 +195,7 @@ impl Work<'_> {
                     None => self.reaction(heard, emoji, facts.gate, &who),
                 };
                 if let Some(told) = told {
-                    self.tell_who_tapped(&heard.place, message, told);
+                    self.tell_who_reacted(&heard.place, message, told);
                 }
                 HeardOutcome::Handled
             }

@@ -54,12 +54,21 @@ impl Told {
 impl Work<'_> {
     /// Where the service shows nothing to whoever tapped, what nothing else shows is said.
     pub(super) fn tell_who_tapped(&mut self, place: &Place, message: &MessageId, told: Told) {
-        let taps = self.state.limits_of(&place.bridge, &place.chat).taps;
-        if let (Told::Unseen(words), Taps::Unanswered) = (&told, taps) {
-            self.say_about(place, message, words);
+        match self.state.limits_of(&place.bridge, &place.chat).taps {
+            Taps::Unanswered => self.tell_who_reacted(place, message, told),
+            Taps::Answered => {
+                let (Told::Seen(words) | Told::Unseen(words)) = told;
+                self.out.notice = Some(words);
+            }
         }
-        let (Told::Seen(words) | Told::Unseen(words)) = told;
-        self.out.notice = Some(words);
+    }
+
+    /// No service shows anything to whoever reacted.
+    pub(super) fn tell_who_reacted(&mut self, place: &Place, message: &MessageId, told: Told) {
+        match told {
+            Told::Unseen(words) => self.say_about(place, message, &words),
+            Told::Seen(_) => {}
+        }
     }
 
     /// A silent note in reply to that message; the same words about it only once.

@@ -127,6 +127,16 @@ fn a_reaction_never_stands_for_a_code_and_says_what_does() {
 }
 
 #[test]
+fn a_reaction_is_told_in_words_where_only_taps_have_a_place_for_them() {
+    let mut w = World::with(&["PD-285"]);
+    let gate = w.asks_to_run("PD-285", "r1", "rm -rf build");
+    let (card, _) = w.card(gate);
+    w.reacts("owner", &card, "👍");
+    let said = replies_to(&w, &card);
+    assert!(said.len() == 1 && said[0].contains("approve"), "{said:?}");
+}
+
+#[test]
 fn a_reaction_of_long_ago_decides_nothing() {
     let mut w = room();
     let (gate, card) = asks(&mut w, "make test");
