@@ -206,7 +206,7 @@ async fn what_is_not_ones_own_is_looked_at_and_not_saved() {
     desk.holds("![...document.querySelectorAll('button')].some((it) => it.textContent === 'Save')")
         .await;
     desk.page.goto(&format!("http://{}/workflows/shpi", home.address)).await.unwrap();
-    desk.shows("no workflow is called `shpi`").await;
+    desk.shows("No workflow is called `shpi`").await;
     desk.close().await;
 }
 
@@ -269,7 +269,7 @@ async fn a_new_workflow_is_made_runs_and_is_told_from_a_session_on_the_board() {
 async fn a_log_goes_on_after_a_break_without_a_gap_or_a_line_twice() {
     let mut home = home().await;
     let run = home.run("ship", "quay", json!({})).await;
-    home.prints(&run, "build", "builds").await;
+    home.prints(&run, "build", "builds <b>staging</b>\n").await;
     let Some(desk) = Desk::open(&home, Look::DESK, "/runs/ship-1?step=build").await else { return };
     let log = "document.querySelector('pre[data-log]')?.textContent";
     desk.holds(&format!("{log} === 'builds <b>staging</b>\\n'")).await;

@@ -175,7 +175,7 @@ async fn what_a_terminal_prints_is_text() {
 
 /// Prints what terminals of other kinds would obey: a link, a title, a picture, letters that turn a line
 /// round, a line of a megabyte.
-const HOSTILE: &str = r#"printf '\033]8;;javascript:alert(1)\033\\click\033]8;;\033\\ \033]0;owned\007\033P0;0;0q"1;1;9;9#0;2;0;0;0#0~~@@-\033\\ \342\200\256gnp.exe\n'; head -c 1000000 /dev/zero | tr '\0' x; printf '\n<i id=owned>the end</i>\n'"#;
+const HOSTILE: &str = r#"head -c 1000000 /dev/zero | tr '\0' x; echo; printf '\033]8;;javascript:alert(1)\033\\click\033]8;;\033\\ \033]0;owned\007\033P0;0;0q"1;1;9;9#0;2;0;0;0#0~~@@-\033\\ \342\200\256gnp.exe\n'; printf '\n<i id=owned>the end</i>\n'"#;
 
 #[tokio::test]
 async fn what_a_terminal_is_told_to_do_stays_in_it() {
@@ -193,9 +193,9 @@ async fn what_a_terminal_is_told_to_do_stays_in_it() {
     desk.holds("!document.title.includes('owned') && !document.body.innerHTML.includes('\\u202e')")
         .await;
     // What went by is looked up, and is as harmless.
+    screen_shows(&desk, "gnp.exe").await;
     desk.tap("//button[@data-before]").await;
-    desk.holds("document.querySelector('.earlier')?.textContent.includes('gnp.exe')").await;
-    desk.holds("document.querySelector('.earlier a, .earlier img') === null").await;
+    desk.holds("document.querySelector('.earlier')?.textContent.includes('xxxxxxxx')").await;
     desk.holds("!document.body.innerHTML.includes('\\u202e') && !document.body.innerHTML.includes('javascript:')")
         .await;
     desk.clean("session-hostile-390-light").await;

@@ -397,8 +397,7 @@ async fn every_answer_carries_the_policy() {
             assert!(policy.contains(part), "{path}: {policy}");
         }
         assert_eq!(header(header::X_CONTENT_TYPE_OPTIONS), "nosniff");
-        let referrer = if path == "/login" { "same-origin" } else { "no-referrer" };
-        assert_eq!(header(header::REFERRER_POLICY), referrer, "{path}");
+        assert_eq!(header(header::REFERRER_POLICY), "same-origin", "{path}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{FromRequestParts, Query as Parsed},
-    http::request,
+    http::{StatusCode, request},
 };
 use serde::de::DeserializeOwned;
 
@@ -21,7 +21,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
                 let why = error.body_text();
                 let why = why.split_once(": ").map_or(why.as_str(), |(_, why)| why);
                 let hint = format!("Behind the `?` stands what cannot be read: {why}.");
-                Err(Fault::unreadable("its address asks for what there is not").hint(hint))
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                Err(Fault::new(status, "unreadable", "this address cannot be read").hint(hint))
             }
         }
     }
