@@ -14,7 +14,7 @@ use vigie_core::{
 use vigie_matrix::Layout;
 
 use crate::{
-    desk::{Desk, Ear, Wish, main, open, post, surely},
+    desk::{Desk, Ear, Wish, edit, main, open, post, surely},
     posts,
     threads::state,
 };
@@ -167,18 +167,19 @@ async fn what_is_said_while_its_room_is_replaced_is_there_once() {
             let next = desk.ada.upgrade(room, "12").await;
             desk.ada.invite(&next, &desk.me).await;
             desk.ada.wait_member(&next, &desk.me, Membership::Joined).await;
+            let nothing = edit("none", posts::text(""));
+            desk.until("it has moved", || async {
+                let said = desk.bridge.say(&place, &nothing, desk.key()).await;
+                matches!(said, Err(SayError::Moved { .. }))
+            })
+            .await;
             proxy.be_honest();
             let new = main(&next);
-            let said = loop {
-                match desk.bridge.say(&place, &words, key).await {
-                    Err(SayError::Later { .. } | SayError::Shut { .. }) => {
-                        tokio::time::sleep(Duration::from_millis(10)).await;
-                    }
-                    Err(SayError::Moved { to }) if to == new.chat => {
-                        break desk.surely(&new, &words, key).await;
-                    }
-                    said => break said.unwrap(),
+            let said = match desk.bridge.say(&place, &words, key).await {
+                Err(SayError::Moved { to }) if to == new.chat => {
+                    desk.surely(&new, &words, key).await
                 }
+                said => said.unwrap(),
             };
             assert!(said.message.is_some());
             let (old, new) = (desk.count(&place, SEALED).await, desk.count(&new, SEALED).await);
