@@ -282,6 +282,10 @@ impl Work<'_> {
 
     fn set_budget(&mut self, name: &str, wanted: Wanted, by: &HumanId) -> Result<String, Refusal> {
         self.may_spend(by)?;
+        if let Some(id) = self.stands_still(name).filter(|_| wanted == Wanted::More) {
+            let (Told::Seen(words) | Told::Unseen(words)) = self.as_much_again(id, by);
+            return Ok(words);
+        }
         let scope = self.scope_named(name)?;
         let label = self.label(&scope);
         let account = self.account(&scope);
@@ -305,6 +309,13 @@ impl Work<'_> {
             Some(limit) => format!("{label} may cost {}; {spent} is spent.", show::money(limit)),
             None => format!("{label} may cost as much as it takes; {spent} is spent."),
         })
+    }
+
+    /// The session of that name, if it is kept from going on: by its own budget, or that of its story, its
+    /// tree or the day. More is for whichever it is.
+    fn stands_still(&self, name: &str) -> Option<SessionId> {
+        let session = self.state.session_named(name.trim().trim_matches(['[', ']']))?;
+        self.blocked(session).map(|_| session.id)
     }
 
     /// A session that runs under that name, else a story that was worked on.

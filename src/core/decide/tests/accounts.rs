@@ -226,3 +226,18 @@ fn what_an_agent_without_records_tells_counts_until_its_records_are_read() {
     pays(&mut w, "docs", "c", 600);
     assert_eq!(interrupts(&w, "docs"), 1);
 }
+
+#[test]
+fn more_in_words_is_for_whatever_keeps_that_session() {
+    let mut w = world(Budgets { session: Some(1000), ..Budgets::default() }, &["PD-1"]);
+    works(&mut w, "PD-1", "go");
+    pays(&mut w, "PD-1", "a", 1000);
+    w.report("PD-1", AgentEvent::Interrupted { turn: None });
+    w.doing("PD-1", crate::agent::Doing::Idle);
+    let handed = w.handed("PD-1").len();
+    w.writes("[PD-1] go on");
+    w.writes("/budget PD-1 more"); // the name of its story as well, which has no limit
+    assert!(w.said("Now $0.01 for PD-1.") || w.said("Now $0.02 for PD-1."), "{:?}", w.last());
+    w.wait(chrono::TimeDelta::seconds(10));
+    assert_eq!(w.handed("PD-1").len(), handed + 1, "and it goes on");
+}

@@ -2,10 +2,10 @@
 
 use chrono::TimeDelta;
 
-use super::world::{Shown, World};
+use super::world::{Shown, World, matrix};
 use crate::{
     agent::{AgentEvent, Settled},
-    bridge::{Body, CardState, Level, Noted, Room},
+    bridge::{Action, Body, CardState, Level, Noted, Room},
     id::{BridgeName, ChatId, SessionName},
 };
 
@@ -133,4 +133,34 @@ fn the_case_of_eight_sessions_that_flood_one_group() {
     let minute = TimeDelta::minutes(1);
     let within = |from| times.iter().filter(|at| **at >= from && **at < from + minute).count();
     assert!(times.iter().all(|from| within(*from) <= 20));
+}
+
+#[test]
+fn the_case_of_one_approval_on_two_services() {
+    let mut w = World::new();
+    w.pairs_on_matrix("owner", "@ines:example.org", "!room:example.org");
+    w.pairs("owner", "1001", "1001");
+    w.start("PD-285");
+    let gate = w.asks_to_run("PD-285", "r1", "make test");
+    w.wait(TimeDelta::seconds(4));
+    let card = w.card_in(gate, "1001");
+    let (message, deny) = (card.message.clone(), Action::Deny { gate });
+    let offers = |w: &World| w.card_in(gate, "1001").buttons().iter().any(|b| b.action == deny);
+    assert!(offers(&w));
+    let code = w.state.gates[&gate].code.to_string().to_lowercase();
+    w.writes_as(
+        "@ines:example.org",
+        &matrix("!room:example.org"),
+        &format!("approve {code}"),
+        None,
+    );
+    let late = w.taps_action("1001", &message, deny.clone());
+    assert!(
+        late.starts_with("Already approved by Inès Caradec") && late.contains("Matrix"),
+        "{late}"
+    );
+    w.settled("PD-285", "r1", Settled::Ours);
+    w.wait(TimeDelta::seconds(10));
+    assert_eq!(w.decisions().len(), 1, "one answer to the agent");
+    assert!(!offers(&w), "no card is left open");
 }

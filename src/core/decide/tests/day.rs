@@ -1,17 +1,22 @@
-//! A scripted day, and a half: ten sessions, one person with a phone, two nights, a service that is down
-//! for an hour. What rings is what needs the person, nothing is lost, and how many messages a decision
+//! Two scripted days and nights: ten sessions, one person with a phone, a service that is down for an hour,
+//! a usage limit that stops all of them, budgets that are used up. What rings is what needs the person, nothing is lost, and how many messages a decision
 //! costs is printed and kept from growing: `cargo xtask day`.
 
 use chrono::{TimeDelta, Timelike as _};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::world::{World, telegram};
+use super::{
+    ledger::used,
+    world::{Shown, World, telegram},
+};
 use crate::{
     Timestamp,
+    account::{Budgets, Scope, ToldOf},
     agent::{AgentEvent, Asked, FailureKind, Settled},
-    bridge::{Body, CardState, Level, Noted},
+    bridge::{Action, Body, CardState, Level, Noted},
     gate::Asker,
-    id::{BridgeName, GateId, HumanId},
+    id::{BridgeName, GateId, HumanId, SessionId},
+    prompt::{Prompt, PromptState},
     ringing::{DigestTime, Hours, Quiet, Ringing},
     state::Role,
 };
@@ -20,9 +25,12 @@ const CHAT: &str = "1001";
 
 const SESSIONS: usize = 10;
 
+/// Of each session, in millionths of a dollar; a turn costs 1,000 to 10,000.
+const BUDGET: u64 = 60_000;
+
 /// Messages of one chat for each decision that was taken in it: cards, answers at the end of turns,
 /// progress, what failed, digests. It only ever becomes smaller.
-const MESSAGES_A_DECISION: f64 = 3.2;
+const MESSAGES_A_DECISION: f64 = 3.35;
 
 /// Rings for each decision: its card, and what else needs somebody.
 const RINGS_A_DECISION: f64 = 1.25;
@@ -49,6 +57,10 @@ struct Tally {
     failures: usize,
     finished: usize,
     runs: usize,
+    /// Turns that were cut off by a limit.
+    cut: usize,
+    /// Decisions that were about money.
+    paid: usize,
 }
 
 struct Day {
@@ -58,6 +70,8 @@ struct Day {
     requests: usize,
     /// When the person gets round to each gate.
     answers: BTreeMap<GateId, Timestamp>,
+    /// And to each session that stands still for want of money.
+    money: BTreeMap<SessionId, Timestamp>,
 }
 
 fn at(text: &str) -> Timestamp {
@@ -76,6 +90,7 @@ impl Day {
         };
         w.state.rules.ringing = Ringing::default();
         w.state.rules.ringing.people.insert(HumanId::new("owner"), hours);
+        w.state.rules.budgets = Budgets { session: Some(BUDGET), turn: 1000, ..Budgets::default() };
         w.pairs("owner", CHAT, CHAT);
         for number in 1..=SESSIONS {
             w.start(&format!("PD-{number}"));
@@ -83,8 +98,8 @@ impl Day {
         let step = "name: deploy\nsteps:\n  - {id: ask, approval: {ask: \"Deploy?\"}}\n";
         w.knows(&[("deploy", step)]);
         w.wait(TimeDelta::minutes(1));
-        let answers = BTreeMap::new();
-        Self { w, dice: Dice(seed), tally: Tally::default(), requests: 0, answers }
+        let (answers, money) = (BTreeMap::new(), BTreeMap::new());
+        Self { w, dice: Dice(seed), tally: Tally::default(), requests: 0, answers, money }
     }
 
     fn local_hour(&self) -> u32 {
@@ -109,8 +124,10 @@ impl Day {
             self.tally.runs += 1;
         }
         self.notice_gates();
+        self.notice_money();
         if self.is_awake() {
             self.answer_what_is_due();
+            self.pay_what_is_due();
         }
         self.w.wait(TimeDelta::minutes(1));
     }
@@ -120,15 +137,19 @@ impl Day {
         if self.w.state.open_gates_of(id).any(|gate| gate.is_by(Asker::Request)) {
             return;
         }
+        if self.takes_what_it_was_given(name) {
+            return;
+        }
         let working = self.w.state.sessions[&id].turn.is_some();
+        let stopped = self.money.contains_key(&id) || !self.w.state.troubles.is_empty();
         match (working, self.dice.roll(1000)) {
-            (false, 0..60) if self.is_at_work() => {
+            (false, 0..60) if self.is_at_work() && !stopped => {
                 let words = format!("[{name}] go on");
                 self.w.writes_as(CHAT, &telegram(CHAT, None), &words, None);
-                self.w.takes(name);
+                self.takes_what_it_was_given(name);
             }
             // Begun by a schedule, in the night as well.
-            (false, 0..4) => {
+            (false, 0..4) if !stopped => {
                 let text = String::new();
                 self.w.report(name, AgentEvent::ForeignTurn { turn: None, text });
             }
@@ -138,7 +159,10 @@ impl Day {
             }
             (true, 200..245) => self.asks(name),
             (true, 245..290) => {
+                let tokens = 100 + self.dice.roll(900);
+                let entries = vec![used(&format!("m{}", self.tally.finished), tokens)];
                 self.tally.finished += 1;
+                self.w.report(name, AgentEvent::Usage { entries });
                 let text = format!("{name} is done, for the {}th time.", self.tally.finished);
                 self.w.finishes(name, &text);
             }
@@ -149,6 +173,62 @@ impl Day {
                 self.w.doing(name, crate::agent::Doing::Idle);
             }
             _ => {}
+        }
+    }
+
+    fn takes_what_it_was_given(&mut self, name: &str) -> bool {
+        let id = self.w.id(name);
+        let is_given = |prompt: &Prompt| matches!(prompt.state, PromptState::Handed { .. });
+        let given = self.w.state.line_of(id).any(is_given);
+        if given {
+            self.w.takes(name);
+        }
+        given
+    }
+
+    /// All who work are cut off.
+    fn hits_the_limit(&mut self, resets: &str) {
+        let works = |number: &usize| {
+            let id = self.w.id(&format!("PD-{number}"));
+            let asks = self.w.state.open_gates_of(id).any(|gate| gate.is_by(Asker::Request));
+            self.w.state.sessions[&id].turn.is_some() && !asks
+        };
+        for number in (1..=SESSIONS).filter(works).collect::<Vec<_>>() {
+            let name = format!("PD-{number}");
+            let text = format!("You've hit your session limit · resets {resets}");
+            let kind = FailureKind::Limit;
+            self.w.report(&name, AgentEvent::TurnFailed { turn: None, kind, text });
+            self.w.doing(&name, crate::agent::Doing::Idle);
+            self.tally.cut += 1;
+        }
+    }
+
+    fn notice_money(&mut self) {
+        for number in 1..=SESSIONS {
+            let id = self.w.id(&format!("PD-{number}"));
+            let scope = Scope::Session { session: id };
+            let asked = self.w.state.accounts.get(&scope).is_some_and(|a| a.told == ToldOf::Asked);
+            if asked && !self.money.contains_key(&id) {
+                let takes = TimeDelta::minutes(1 + i64::try_from(self.dice.roll(20)).unwrap());
+                self.money.insert(id, self.w.now + takes);
+                self.tally.decisions += 1;
+                self.tally.paid += 1;
+            }
+        }
+    }
+
+    fn pay_what_is_due(&mut self) {
+        let due = self.money.iter().filter(|(_, at)| **at <= self.w.now);
+        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
+            let action = Action::AsMuchAgain { session: id };
+            let offers = |s: &&Shown| s.buttons().iter().any(|button| button.action == action);
+            let here = |s: &&Shown| (s.place.chat.as_str() == CHAT) == self.w.down.is_empty();
+            let asks = self.w.shown.iter().rev().find(|s| here(s) && offers(s));
+            let message = asks.expect("it was asked for").message.clone();
+            let from = if self.w.down.is_empty() { CHAT } else { "owner" };
+            self.w.taps_action(from, &message, action);
+            self.money.remove(&id);
+            self.tally.answered += 1;
         }
     }
 
@@ -274,6 +354,14 @@ fn run(seed: u64) -> String {
         ("2026-11-30T21:00:00Z", "2026-12-01T06:00:00Z"),
         ("2026-12-01T21:00:00Z", "2026-12-02T06:00:00Z"),
     ] {
+        if day.w.now > at("2026-12-01T06:00:00Z") {
+            day.until("2026-12-01T13:00:00Z");
+            day.hits_the_limit("3:30pm (Europe/Paris)");
+            day.until("2026-12-01T14:29:00Z");
+            assert!(!day.w.state.troubles.is_empty(), "it lasts until half past three");
+            day.until("2026-12-01T15:00:00Z");
+            assert!(day.w.state.troubles.is_empty(), "and is over by itself");
+        }
         day.until(evening);
         // It lasts until a minute before seven, so that whatever opens then is in the digest.
         while day.w.now + TimeDelta::minutes(3) < at(morning) {
@@ -302,12 +390,15 @@ fn run(seed: u64) -> String {
         );
     }
     day.nothing_is_lost();
-    let Tally { decisions, answered, failures, finished, runs } = day.tally;
-    assert!(decisions > 50 && failures > 0 && runs > 0, "a day in which little happened");
+    let Tally { decisions, answered, failures, finished, runs, cut, paid } = day.tally;
+    assert!(
+        decisions > 50 && failures > 0 && runs > 0 && cut > 1 && paid > 5,
+        "a day in which little happened"
+    );
     let (messages, rung) = (day.messages(), rings.len());
     let (a_decision, rings_a_decision) = (ratio(messages, decisions), ratio(rung, decisions));
     let told = format!(
-        "seed {seed}: {decisions} decisions ({answered} taken), {finished} turns, {failures} failures, {runs} runs: {rung} rings ({rings_a_decision:.2} a decision), {messages} messages ({a_decision:.2} a decision)"
+        "seed {seed}: {decisions} decisions ({answered} taken, {paid} about money), {finished} turns, {failures} failures, {cut} cut off by a limit, {runs} runs: {rung} rings ({rings_a_decision:.2} a decision), {messages} messages ({a_decision:.2} a decision)"
     );
     assert!(a_decision <= MESSAGES_A_DECISION, "{told}");
     assert!(rings_a_decision <= RINGS_A_DECISION, "{told}");

@@ -475,3 +475,24 @@ fn of_several_troubles_the_one_that_needs_somebody_counts() {
     assert_eq!(w.state.troubles[&account].why, Why::Login);
     assert_eq!(w.about_account("demo").len(), 2);
 }
+
+#[test]
+fn whoever_is_started_during_a_limit_waits_for_its_end_like_all_others() {
+    let mut w = World::with(&["PD-285"]);
+    w.is_cut_off("PD-285");
+    for number in 1..=3 {
+        let start = super::world::agent_start(&format!("X-{number}"));
+        w.call("PD-285", crate::caller::AgentCommand::Start(start)).unwrap();
+        w.comes_up(&format!("X-{number}"));
+    }
+    w.wait(TimeDelta::minutes(30));
+    let handed = |w: &World| (1..=3).map(|n| w.handed(&format!("X-{n}")).len()).sum::<usize>();
+    assert_eq!(handed(&w), 0, "nothing is spent on what would fail");
+    assert_eq!(w.about_account("demo").len(), 1, "and nothing more is said");
+    w.until(reset());
+    w.wait(TimeDelta::seconds(20));
+    w.takes("PD-285");
+    w.finishes("PD-285", "It is built.");
+    w.wait(TimeDelta::minutes(1));
+    assert_eq!(handed(&w), 3, "each has its brief, once");
+}

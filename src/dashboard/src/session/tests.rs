@@ -23,6 +23,7 @@ fn view(life: Life) -> SessionView {
         cwd: "/home/ines/quay".into(),
         worktree: None,
         created: now(),
+        whose: None,
         life,
         ending: None,
         interrupting: None,
