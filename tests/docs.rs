@@ -307,6 +307,7 @@ fn every_dependency_is_in_the_table() {
         "bridges/matrix/Cargo.toml",
         "bridges/phone/Cargo.toml",
         "bridges/telegram/Cargo.toml",
+        "tests/browser/Cargo.toml",
         "xtask/Cargo.toml",
     ] {
         let all: toml::Table = read(manifest).parse().unwrap();

@@ -2,7 +2,6 @@
 
 use super::{Desk, Failure, Out, in_fours, plain};
 use crate::{
-    bridges::matrix::folder,
     cli::out::{Cell, Ink, table},
     web::{
         client::ClientError,
@@ -18,10 +17,17 @@ pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
     }
 }
 
+/// This Vigie knows no account, whatever lies in the folder.
+#[cfg(not(feature = "matrix"))]
+fn asleep(_: &Desk) -> Failure {
+    Failure::from(ClientError::NotRunning)
+}
+
 /// Without a daemon only the login itself is known.
+#[cfg(feature = "matrix")]
 fn asleep(desk: &Desk) -> Failure {
     let mut failure = Failure::from(ClientError::NotRunning);
-    match folder(&desk.around.data).session() {
+    match crate::bridges::matrix::folder(&desk.around.data).session() {
         Ok(session) => {
             failure.words = format!(
                 "Vigie does not run; its account here is {}, device {}, at {}",

@@ -3,7 +3,8 @@
 use anyhow::{Context, Result};
 use browser_lab::Browser;
 use serde_json::{Value, json};
-use std::path::Path;
+use std::{path::Path, time::Duration};
+use tokio::time::sleep;
 
 use super::browser;
 use crate::{home::Home, table::Figure};
@@ -14,6 +15,8 @@ const HOURS: usize = 24;
 const AN_HOUR: usize = 400;
 /// What is told over and over is so many true ones, as the daemon told them.
 const TOLD: usize = 40;
+/// More than a page waits until it is drawn again.
+const APART: Duration = Duration::from_millis(100);
 /// A day may add so much to what stands after its first hour.
 const GROWS: f64 = 1.1;
 
@@ -105,9 +108,11 @@ async fn one(
             "window.got = []; {stream}.addEventListener('{event}', ({{ data }}) => {{ if (got.length < {TOLD}) got.push(data); }})"
         ))
         .await;
-    for number in 1..=5 {
-        let path = format!("/sessions/PD-{number}/send");
-        let _: Value = home.desk().post(&path, &json!({ "text": "stream 60" })).await?;
+    // Words that come, wait, are taken and answered: each of these changes the board.
+    for number in 0..TOLD * 2 {
+        let path = format!("/sessions/PD-{}/send", 1 + number % 5);
+        let _: Value = home.desk().post(&path, &json!({ "text": "stream 2" })).await?;
+        sleep(APART).await;
     }
     browser.holds(&format!("got.length === {TOLD}")).await;
     for number in 1..=5 {
