@@ -26,7 +26,10 @@ use vigie_core::agent::{
     AcceptEdits, AgentEvent, Asked, AtDesk, Decision, Doing, ExitStatus, FailureKind, Held,
     OrderKind, RefusedPrompt, Scope, Settled,
 };
-use vigie_core::session::Role;
+use vigie_core::{
+    policy::{Catastrophic, Effect, Guard, PathPattern, Policy},
+    session::Role,
+};
 
 const ALLOW: Decision = Decision::Allow { scope: Scope::Once };
 /// A command that always needs a permission, and does nothing: nobody listens on port 1.
@@ -258,6 +261,75 @@ async fn a_permission_is_given_from_afar() {
     session.answer(&request, Decision::Deny { reason: Some("not on Fridays".into()) }).await;
     assert_eq!(session.settled(&request).await, Settled::Ours);
     assert!(session.finished().await.contains("not on Fridays"));
+}
+
+#[tokio::test]
+async fn what_a_policy_denies_is_refused_though_it_is_never_asked_for() {
+    let lab = lab!();
+    fs::create_dir(lab.project().join("deploy")).unwrap();
+    fs::write(lab.project().join("deploy/key"), "S3CRET").unwrap();
+    fs::write(lab.project().join("notes"), "tides").unwrap();
+    let policy = |effect, reason: Option<&str>, path: &str| Policy {
+        name: "deployment".into(),
+        line: 3,
+        effect,
+        reason: reason.map(str::to_owned),
+        tools: vec![],
+        commands: vec![],
+        paths: vec![PathPattern::parse(path).unwrap()],
+        projects: vec![],
+        sessions: vec![],
+        hours: None,
+        catastrophic: Catastrophic::Asked,
+    };
+    let deny = policy(Effect::Deny, Some("People deploy."), "deploy/**");
+    let mut spec = lab.spec();
+    // Not even here is it let through, nor where the project switches hooks off.
+    spec.permission_mode = Some("bypassPermissions".into());
+    spec.env.insert("IS_SANDBOX".into(), "1".into());
+    fs::create_dir(lab.project().join(".claude")).unwrap();
+    let off = lab.project().join(".claude/settings.local.json");
+    fs::write(off, r#"{"disableAllHooks":true}"#).unwrap();
+    let skill = lab.project().join(".claude/skills/look");
+    fs::create_dir_all(&skill).unwrap();
+    let text = "---\nname: look\ndescription: looks\n---\nIt is !`cat deploy/key`.\n";
+    fs::write(skill.join("SKILL.md"), text).unwrap();
+    spec.guard = Guard {
+        policies: vec![deny],
+        project: None,
+        asker: "PD-285".into(),
+        folders: vec![lab.project().display().to_string()],
+    };
+    let mut session = lab.start(spec).await;
+    session.idle().await;
+    let key = lab.project().join("deploy/key").display().to_string();
+    let skill = r#"call Skill {"skill":"look"}"#;
+    let steps = format!("bash cat deploy/key then read {key} then {skill} then bash cat notes");
+    session.prompt(&format!("=> {steps} then say done")).await;
+    assert_eq!(session.finished().await, "done");
+    let (results, seen) = (lab.model.results(), session.seen());
+    assert!(!lab.model.heard().concat().contains("S3CRET"), "nor by way of a skill");
+    assert!(!results.contains("S3CRET") && results.contains("tides"), "{results}");
+    assert!(
+        results.contains(
+            "does not allow this, because deploy/key is one of `deploy/**`. People deploy."
+        ),
+        "{results}"
+    );
+    let denied = seen.iter().filter_map(|event| match event {
+        AgentEvent::Denied { call } => Some(call.line.as_str()),
+        AgentEvent::Asked { .. } => panic!("{event:?}"),
+        _ => None,
+    });
+    assert_eq!(denied.collect::<Vec<_>>(), ["Bash: cat deploy/key", &format!("Read: {key}")]);
+
+    // Another configuration, without a restart: now a person is asked, in any mode.
+    session.policies(&[policy(Effect::Ask, None, "deploy/**")]).await;
+    session.prompt("=> bash cat deploy/key then say asked").await;
+    let (request, _) = session.asked().await;
+    session.answer(&request, ALLOW).await;
+    assert_eq!(session.finished().await, "asked");
+    assert!(lab.model.results().contains("S3CRET"));
 }
 
 #[tokio::test]

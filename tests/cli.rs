@@ -337,7 +337,8 @@ path = [\"**\"]
 
 #[test]
 fn a_policy_lets_work_go_on_and_stands_in_the_audit_which_is_whole() {
-    let up = Up::with(NOTES);
+    let readme = "\n[[policy]]\nname = \"readme\"\neffect = \"deny\"\npath = [\"README.md\"]\n";
+    let up = Up::with(&format!("{NOTES}{readme}"));
     up.run(&["new", "PD-285", "leave", "a", "note"]);
     up.until(&["sessions"], "idle");
     let note = up.home.path().join("demo/vigie-demo.txt");
@@ -348,6 +349,10 @@ fn a_policy_lets_work_go_on_and_stands_in_the_audit_which_is_whole() {
     }
     let audit = up.until(&["audit"], "Approved");
     assert!(audit.contains("policy `notes` (line 8)"), "{audit}");
+    let denied: Vec<&str> = audit.lines().filter(|line| line.contains("Denied")).collect();
+    assert_eq!(denied.len(), 1, "what it never asked for, once: {audit}");
+    assert!(denied[0].contains("policy `readme`"), "{audit}");
+    assert!(denied[0].contains("PD-285 · Read: README.md"), "{audit}");
     let whole = said(&up.run(&["audit", "verify"]));
     assert!(whole.contains("chain whole, head "), "while it runs: {whole}");
     let head = up.json(&["audit", "verify"])["head"].as_str().unwrap().to_owned();
@@ -385,7 +390,7 @@ fn policies_are_tried_without_a_daemon() {
     assert!(
         denied.starts_with("deny: policy `no-tides` (line 2), because `tide --low` is `tide *`.\n")
     );
-    assert!(denied.contains("without asking"), "{denied}");
+    assert!(denied.contains("It holds before the tool runs"), "{denied}");
     let none = tested(&["ls"]);
     assert!(
         none.starts_with("ask: no policy fits, so a person is asked.\nPassed over:\n"),

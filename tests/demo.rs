@@ -12,9 +12,12 @@ use std::{collections::BTreeMap, fs, path::Path};
 use support::session::{BINARY, Session, spec};
 use tempfile::TempDir;
 use vigie::agents::{AgentKind, Conversation};
-use vigie_core::agent::{
-    AcceptEdits, AgentEvent, Asked, AtDesk, Decision, Doing, ExitStatus, FailureKind, OrderKind,
-    RefusedPrompt, Scope, Settled,
+use vigie_core::{
+    agent::{
+        AcceptEdits, AgentEvent, Asked, AtDesk, Decision, Doing, ExitStatus, FailureKind,
+        OrderKind, RefusedPrompt, Scope, Settled,
+    },
+    policy::{Catastrophic, Effect, Glob, Policy},
 };
 
 const ALLOW: Decision = Decision::Allow { scope: Scope::Once };
@@ -268,4 +271,43 @@ async fn a_session_that_is_ended_leaves_in_its_own_way() {
     });
     assert_eq!(how.await, ExitStatus::Code { code: 143 });
     assert!(fs::read_dir(home.path().join("session")).unwrap().count() > 0, "its memory stays");
+}
+
+#[tokio::test]
+async fn a_policy_stops_it_before_a_tool_and_makes_it_ask() {
+    let home = tempfile::tempdir().unwrap();
+    let env = BTreeMap::from([("VIGIE_DEMO_PACE".to_owned(), "20".to_owned())]);
+    let mut spec = spec(AgentKind::Demo, Path::new(BINARY), home.path(), env);
+    let policy = |effect, tool: &str| Policy {
+        name: tool.into(),
+        line: 1,
+        effect,
+        reason: None,
+        tools: vec![Glob::new(tool)],
+        commands: vec![],
+        paths: vec![],
+        projects: vec![],
+        sessions: vec![],
+        hours: None,
+        catastrophic: Catastrophic::Asked,
+    };
+    spec.guard.policies = vec![
+        policy(Effect::Deny, "Read"),
+        policy(Effect::Ask, "Glob"),
+        policy(Effect::Deny, "Bash"),
+    ];
+    let mut session = Session::start(spec, home.path().join("session")).await;
+    session.idle().await;
+    session.prompt("tidy").await;
+    let (request, ask) = session.asked().await;
+    assert!(matches!(ask, Asked::Permission { tool, .. } if tool == "Glob"), "never asked for");
+    session.answer(&request, ALLOW).await;
+    let answer = session.finished().await;
+    assert!(answer.contains("policy `Bash` (line 1) does not allow this"), "{answer}");
+    assert!(!home.path().join("vigie-demo.txt").exists());
+    let denied = session.seen().iter().filter_map(|event| match event {
+        AgentEvent::Denied { call } => Some(call.tool.as_str()),
+        _ => None,
+    });
+    assert_eq!(denied.collect::<Vec<_>>(), ["Read", "Bash"]);
 }

@@ -69,6 +69,7 @@ fn spec(home: &Path, program: &str, args: &[&str]) -> Spec {
         mcp_url: None,
         role: Role::Worker,
         confinement: None,
+        guard: vigie_core::policy::Guard::default(),
     }
 }
 

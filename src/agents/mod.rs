@@ -4,6 +4,7 @@
 
 pub mod claude;
 pub mod demo;
+pub mod guard;
 pub mod hook_call;
 pub mod hooks;
 mod io;
@@ -23,6 +24,7 @@ use std::{
 };
 use vigie_core::{
     id::{SessionId, SessionName},
+    policy::Guard,
     session::Role,
 };
 
@@ -83,6 +85,9 @@ pub struct Spec {
     /// What is closed to the program; `None`: nothing.
     #[serde(default)]
     pub confinement: Option<Confinement>,
+    /// What is looked at before each of its tools.
+    #[serde(default)]
+    pub guard: Guard,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,7 +14,8 @@ use super::{
 use crate::store::{Audit, Chain, JournalRow, Standing};
 
 /// How the kinds begin that are decisions.
-const DECISIONS: [&str; 4] = ["gate_answered", "gate_approved", "answer_refused", "grant_"];
+const DECISIONS: [&str; 5] =
+    ["gate_answered", "gate_approved", "tool_denied", "answer_refused", "grant_"];
 
 /// Lines at most; `--since` goes no further back either.
 const MOST: usize = 10_000;
@@ -79,7 +80,14 @@ fn row(out: &Out, line: &JournalRow) -> Vec<Cell> {
         rule => rule.to_owned(),
     });
     let what = match text("verdict") {
-        "" => line.kind.replace('_', " "),
+        "" => match (line.kind.as_str(), &line.detail["needed"]) {
+            // Of a Vigie that did not say it itself.
+            ("gate_approved_by_one", needed) => {
+                let yes = line.detail["yes"].as_array().map_or(1, Vec::len);
+                format!("Said yes, {yes} of {needed}")
+            }
+            (kind, _) => kind.replace('_', " "),
+        },
         verdict => verdict.to_owned(),
     };
     let about = [

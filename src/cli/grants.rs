@@ -52,5 +52,10 @@ fn row(out: &Out, grant: &GrantShape) -> Vec<Cell> {
             Ink::Dim,
             format!("by {}, {}", plain::line(&grant.by), out.when(grant.at)),
         ),
+        if grant.counts {
+            Cell::plain(String::new())
+        } else {
+            Cell::inked(out, Ink::Bad, "counts for nothing: may no longer approve".to_owned())
+        },
     ]
 }

@@ -70,6 +70,8 @@ struct Tested {
     by: Option<Said>,
     passed_over: Vec<Said>,
     needs_code: bool,
+    /// It holds whether the agent asks or not.
+    before: bool,
 }
 
 #[derive(Serialize)]
@@ -145,10 +147,13 @@ fn tested(config: &Config, test: &PolicyTest, desk: &Desk) -> Result<(), Failure
     let folder = folder.unwrap_or_else(|| "/".into());
     let input = input(&test.tool, &test.what)?;
     let risk = risk::describe(&test.tool, &input, &folder).risk;
+    let folders = [folder.clone()];
     let asking = Asking {
         tool: &test.tool,
         input: &input,
         cwd: &folder,
+        folders: &folders,
+        links: None,
         project: project.map(|project| project.name.as_str()),
         asker: test.session.as_deref(),
         risk,
@@ -158,11 +163,13 @@ fn tested(config: &Config, test: &PolicyTest, desk: &Desk) -> Result<(), Failure
         },
     };
     let Judgement { decided: by, passed_over } = judge(&config.policies, &asking);
+    let before = by.as_ref().is_some_and(|it| it.policy.holds_before());
     let tested = Tested {
         effect: by.as_ref().map_or_else(|| "ask".into(), |it| it.policy.effect.to_string()),
         by: by.map(said),
         passed_over: passed_over.into_iter().map(said).collect(),
         needs_code: risk == Risk::Code,
+        before,
     };
     desk.out.show(&tested, words)
 }
@@ -208,8 +215,15 @@ fn words(out: &Out, tested: &Tested) -> String {
     if tested.needs_code && asks {
         lines.push("Whoever approves it has to type its code.".into());
     }
-    if tested.by.is_some() && tested.effect != "allow" {
-        lines.push("It holds for what the agent asks about. What it does without asking, such as reading in its folder, never comes here: docs/policies.md.".into());
+    match (&tested.by, tested.before) {
+        (None, _) => {}
+        (Some(_), true) => {
+            lines.push("It holds before the tool runs, also where the agent would not ask.".into());
+        }
+        (Some(_), false) => lines.push(
+            "It is about what the agent asks; what it does by itself goes on: docs/policies.md."
+                .into(),
+        ),
     }
     if !tested.passed_over.is_empty() {
         lines.push(out.ink(Ink::Dim, "Passed over:"));

@@ -4,7 +4,8 @@ use toml::Spanned;
 use vigie_core::{
     id::ProjectName,
     policy::{
-        Catastrophic, CommandPattern, Days, Effect, Glob, Hours, PathPattern, Policy, SHELL_TOOLS,
+        Catastrophic, CommandPattern, Days, Effect, Glob, Hours, NeverSure, PathPattern, Policy,
+        SHELL_TOOLS,
     },
 };
 
@@ -12,7 +13,7 @@ use super::{
     Config, Role,
     check::{Check, Row},
     problem::nearest,
-    rows::{PolicyRow, Text},
+    rows::{PolicyRow, Text, Texts},
 };
 
 const EFFECTS: [(&str, Effect); 4] = [
@@ -25,7 +26,7 @@ const EFFECTS: [(&str, Effect); 4] = [
 /// How many people `ask_two` needs.
 const TWO: usize = 2;
 
-type Texts = Option<Vec<Spanned<String>>>;
+type List = Vec<Spanned<String>>;
 
 impl Check<'_> {
     pub(super) fn policies(&mut self, rows: Vec<Row<PolicyRow>>, config: &mut Config) {
@@ -40,12 +41,27 @@ impl Check<'_> {
                 line: self.line_of(&span),
                 effect: kind,
                 reason: row.reason,
-                tools: self.tools(row.tool),
-                commands: self.commands(row.command, kind),
-                paths: self.path_patterns(row.path),
-                projects: self.project_names(row.project, config),
-                sessions: self.tools(row.session),
-                hours: self.hours_of(row.hours.as_ref(), row.days.as_deref(), row.zone),
+                tools: self.list(row.tool, "tool").map(|it| self.tools(&it)).unwrap_or_default(),
+                commands: {
+                    let list = self.list(row.command, "command");
+                    list.map(|it| self.commands(it, kind)).unwrap_or_default()
+                },
+                paths: self
+                    .list(row.path, "path")
+                    .map(|it| self.path_patterns(it))
+                    .unwrap_or_default(),
+                projects: {
+                    let list = self.list(row.project, "project");
+                    list.map(|it| self.project_names(it, config)).unwrap_or_default()
+                },
+                sessions: self
+                    .list(row.session, "session")
+                    .map(|it| self.tools(&it))
+                    .unwrap_or_default(),
+                hours: {
+                    let days = self.list(row.days, "days");
+                    self.hours_of(row.hours.as_ref(), days.as_deref(), row.zone)
+                },
                 catastrophic: if row.catastrophic.as_ref().is_some_and(|it| *it.get_ref()) {
                     Catastrophic::Allowed
                 } else {
@@ -55,6 +71,19 @@ impl Check<'_> {
             self.can_be_kept(&policy, &effect, row.catastrophic.as_ref(), config);
             config.policies.push(policy);
         }
+    }
+
+    /// What stands in a list. An empty one would fit everything, which nobody means by it.
+    fn list(&mut self, list: Texts, key: &str) -> Option<List> {
+        let list = list?;
+        if list.get_ref().is_empty() {
+            let words = format!("`{key}` names nothing");
+            let hint = format!(
+                "Name what this policy is about, or leave `{key}` out: then it is about everything."
+            );
+            self.add(list.span(), words, Some(hint));
+        }
+        Some(list.into_inner())
     }
 
     /// Refuses what would not do what it seems to say.
@@ -108,16 +137,15 @@ impl Check<'_> {
         }
     }
 
-    fn tools(&mut self, texts: Texts) -> Vec<Glob> {
+    fn tools(&mut self, texts: &[Spanned<String>]) -> Vec<Glob> {
         let read = |text: &str| (!text.trim().is_empty()).then(|| Glob::new(text));
         let hint = "Write its whole name; `*` stands for any characters.";
-        let texts = texts.unwrap_or_default();
         texts.iter().filter_map(|text| self.read(text, read, "no name", hint)).collect()
     }
 
-    fn commands(&mut self, texts: Texts, effect: Effect) -> Vec<CommandPattern> {
+    fn commands(&mut self, texts: List, effect: Effect) -> Vec<CommandPattern> {
         let mut found = Vec::new();
-        for text in texts.unwrap_or_default() {
+        for text in texts {
             let shown = text.get_ref();
             match CommandPattern::parse(shown) {
                 Ok(pattern) if effect == Effect::Allow && pattern.is_of_any_program() => {
@@ -125,10 +153,22 @@ impl Check<'_> {
                     let words = format!("`{shown}` leaves open what is run");
                     self.add(text.span(), words, Some(hint));
                 }
-                Ok(pattern) if effect == Effect::Allow && pattern.is_never_sure() => {
-                    let hint = "Name what it runs: `timeout 60 cargo test` is allowed by `cargo test *`. What is behind sudo, xargs and their like is always asked about.".to_owned();
-                    let words = format!("`{shown}` would never fit: it runs another program");
-                    self.add(text.span(), words, Some(hint));
+                Ok(pattern) if effect == Effect::Allow && pattern.is_never_sure().is_some() => {
+                    let (why, hint) = match pattern.is_never_sure() {
+                        Some(NeverSure::ChangesTheShell) => (
+                            "it changes the shell that runs the rest of a script",
+                            "What reads, sets or runs something within the shell itself is always asked about: leave it out.",
+                        ),
+                        Some(NeverSure::RunsAnother) | None => (
+                            "it runs another program",
+                            "Name what it runs: `timeout 60 cargo test` is allowed by `cargo test *`. What is behind sudo, xargs and their like is always asked about.",
+                        ),
+                    };
+                    self.add(
+                        text.span(),
+                        format!("`{shown}` would never fit: {why}"),
+                        Some(hint.into()),
+                    );
                 }
                 Ok(pattern) => found.push(pattern),
                 Err(why) => {
@@ -140,9 +180,9 @@ impl Check<'_> {
         found
     }
 
-    fn path_patterns(&mut self, texts: Texts) -> Vec<PathPattern> {
+    fn path_patterns(&mut self, texts: List) -> Vec<PathPattern> {
         let mut found = Vec::new();
-        for text in texts.unwrap_or_default() {
+        for text in texts {
             let at_home =
                 text.get_ref().starts_with('~').then(|| self.around.expand(text.get_ref()));
             let whole = match at_home {
@@ -160,10 +200,10 @@ impl Check<'_> {
         found
     }
 
-    fn project_names(&mut self, texts: Texts, config: &Config) -> Vec<ProjectName> {
+    fn project_names(&mut self, texts: List, config: &Config) -> Vec<ProjectName> {
         let known: Vec<&str> = config.projects.iter().map(|it| it.name.as_str()).collect();
         let mut found = Vec::new();
-        for text in texts.unwrap_or_default() {
+        for text in texts {
             let word = text.get_ref().as_str();
             if known.contains(&word) {
                 found.push(ProjectName::new(word));

@@ -7,6 +7,8 @@ use toml::Spanned;
 
 /// A text and where it stands.
 pub(super) type Text = Option<Spanned<String>>;
+/// A list that knows where it stands, so that an empty one can be told.
+pub(super) type Texts = Option<Spanned<Vec<Spanned<String>>>>;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -211,13 +213,13 @@ pub(super) struct PolicyRow {
     pub name: Text,
     pub effect: Text,
     pub reason: Option<String>,
-    pub tool: Option<Vec<Spanned<String>>>,
-    pub command: Option<Vec<Spanned<String>>>,
-    pub path: Option<Vec<Spanned<String>>>,
-    pub project: Option<Vec<Spanned<String>>>,
-    pub session: Option<Vec<Spanned<String>>>,
+    pub tool: Texts,
+    pub command: Texts,
+    pub path: Texts,
+    pub project: Texts,
+    pub session: Texts,
     pub hours: Text,
-    pub days: Option<Vec<Spanned<String>>>,
+    pub days: Texts,
     pub zone: Text,
     pub catastrophic: Option<Spanned<bool>>,
 }

@@ -82,7 +82,8 @@ pub enum Decision {
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     Once,
-    /// This and what the agent itself calls the same kind of request, until the session ends.
+    /// This and what the agent itself calls the same kind of request, until the session ends. Nobody is
+    /// offered it any more; answers of an older Vigie that had it are carried out.
     Session,
 }
 
@@ -129,6 +130,8 @@ pub enum AgentEvent {
     ForeignTurn { turn: Option<TurnId>, text: String },
     /// The agent waits for a person.
     Asked { request: RequestId, ask: Asked },
+    /// A policy said no to a tool before it ran; the agent has read why.
+    Denied { call: DeniedCall },
     /// A request is over.
     Settled { request: RequestId, how: Settled },
     /// One line about what it does: a tool call begun, a plan step.
@@ -155,6 +158,20 @@ pub enum AgentEvent {
     Stirs,
     /// The program is gone. `last` holds its last lines on the screen.
     Exited { how: ExitStatus, last: Vec<String> },
+}
+
+/// A use of a tool that a policy said no to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeniedCall {
+    pub tool: String,
+    /// What it was about, in one line.
+    pub line: String,
+    /// As that of a card: of the tool, its whole input and its folder.
+    pub digest: String,
+    /// Which policy, as people and the journal name it.
+    pub rule: String,
+    /// Goes on after "because".
+    pub why: String,
 }
 
 /// The newest program that an agent started.

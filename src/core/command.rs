@@ -188,6 +188,13 @@ pub struct Start {
     pub isolated: Isolated,
 }
 
+/// A grant that holds, and whether it counts: that of somebody who may no longer approve does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantView {
+    pub grant: Grant,
+    pub counts: bool,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     Started(Box<SessionView>),
@@ -212,7 +219,7 @@ pub enum Reply {
     },
     People(People),
     Tokens(Vec<TokenRow>),
-    Grants(Vec<Grant>),
+    Grants(Vec<GrantView>),
     Workflows(Vec<WorkflowView>),
     Runs(Vec<RunView>),
     Run(Box<RunView>),

@@ -315,7 +315,18 @@ mod tests {
     fn covers(kind: &Kind, tool: &str, input: &Value) -> bool {
         let risk = describe(tool, input, CWD).risk;
         let now = Timestamp::UNIX_EPOCH;
-        let asking = Asking { tool, input, cwd: CWD, project: None, asker: None, risk, now };
+        let folders = [CWD.to_owned()];
+        let asking = Asking {
+            tool,
+            input,
+            cwd: CWD,
+            folders: &folders,
+            links: None,
+            project: None,
+            asker: None,
+            risk,
+            now,
+        };
         kind.covers(&asking)
     }
 

@@ -10,6 +10,7 @@ use vigie_workflow::{
 
 use crate::{
     Timestamp,
+    agent::DeniedCall,
     bridge::Place,
     caller::Principal,
     delivery::Shown,
@@ -385,6 +386,8 @@ pub struct StepTold {
     pub step: StepPath,
     pub attempt: u32,
     pub told: Told,
+    /// What policies denied its agent meanwhile.
+    pub denied: Vec<DeniedCall>,
 }
 
 /// Everything of a run, frozen, written once.

@@ -49,6 +49,9 @@ pub struct Session {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<Timestamp>,
     pub turn: Option<Turn>,
+    /// What policies denied in this turn, as far as it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
     /// The agent's last words, shortened, for lists.
     pub last_words: Option<String>,
     pub spent: Spent,

@@ -20,7 +20,10 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec, LinesCodec};
-use vigie_core::agent::{Order, Report};
+use vigie_core::{
+    agent::{Order, Report},
+    policy::Policy,
+};
 
 use super::{
     environment, journal,
@@ -248,8 +251,9 @@ pub fn holder_pid(folder: &Path) -> Option<u32> {
 
 /// Opens the daemon's connection: every report from `from_seq` on, and the way to send orders.
 pub async fn connect(folder: &Path, from_seq: u64) -> Result<Link, LinkError> {
-    let (read, write) = ask(folder, Mode::Control { from_seq }).await?;
+    let (read, write, guards) = greet(folder, Mode::Control { from_seq }).await?;
     Ok(Link {
+        guards,
         lines: FramedRead::new(read, LinesCodec::new_with_max_length(LINE)),
         sender: OrderSender { write: Arc::new(Mutex::new(write)) },
         next: from_seq,
@@ -261,6 +265,7 @@ pub struct Link {
     lines: FramedRead<BufReader<OwnedReadHalf>, LinesCodec>,
     sender: OrderSender,
     next: u64,
+    guards: bool,
 }
 
 impl Link {
@@ -287,6 +292,11 @@ impl Link {
         self.next
     }
 
+    /// Whether the holder takes policies: one of an older version does not.
+    pub fn guards(&self) -> bool {
+        self.guards
+    }
+
     pub fn orders(&self) -> OrderSender {
         self.sender.clone()
     }
@@ -305,6 +315,12 @@ impl OrderSender {
         self.say(&ToHolder::Order { order }).await
     }
 
+    /// Says which policies hold before each tool from now on.
+    pub async fn policies(&self, policies: &[Policy]) -> Result<(), LinkError> {
+        let policies = serde_json::to_value(policies).map_err(|error| broken(error.into()))?;
+        self.say(&ToHolder::Policies { policies }).await
+    }
+
     /// Says that all reports up to `seq` are safely stored.
     pub async fn ack(&self, seq: u64) -> Result<(), LinkError> {
         self.say(&ToHolder::Ack { seq }).await
@@ -320,9 +336,16 @@ impl OrderSender {
 }
 
 type Halves = (BufReader<OwnedReadHalf>, OwnedWriteHalf);
+type Greeted = (BufReader<OwnedReadHalf>, OwnedWriteHalf, bool);
 
 /// Connects, says what is wanted, and reads the welcome.
 pub(crate) async fn ask(folder: &Path, mode: Mode) -> Result<Halves, LinkError> {
+    let (read, write, _) = greet(folder, mode).await?;
+    Ok((read, write))
+}
+
+/// The same, and whether the holder takes policies.
+async fn greet(folder: &Path, mode: Mode) -> Result<Greeted, LinkError> {
     let stream = dial(folder).await?;
     let (read, mut write) = stream.into_split();
     let mut read = BufReader::new(read);
@@ -336,7 +359,7 @@ pub(crate) async fn ask(folder: &Path, mode: Mode) -> Result<Halves, LinkError> 
     };
     let silent = |_| LinkError::Silent { folder: folder.to_owned() };
     match timeout(ANSWER, greeted).await.map_err(silent)?.map_err(broken)? {
-        Welcome::Yes { .. } => Ok((read, write)),
+        Welcome::Yes { guards, .. } => Ok((read, write, guards)),
         Welcome::No { why } => Err(LinkError::Refused { why }),
     }
 }

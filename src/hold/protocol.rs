@@ -79,6 +79,9 @@ pub enum Welcome {
         protocol: u32,
         /// The holder's own version, which may be older than the client's.
         binary: String,
+        /// It looks at policies before each tool, and takes other ones.
+        #[serde(default)]
+        guards: bool,
     },
     No {
         why: String,
@@ -90,6 +93,11 @@ pub enum Welcome {
 pub enum ToHolder {
     Order {
         order: Order,
+    },
+    /// These policies hold from now on, whatever it was started with. As it came, since it may be of a
+    /// later version.
+    Policies {
+        policies: serde_json::Value,
     },
     /// All reports up to here are in the daemon's database.
     Ack {

@@ -30,7 +30,7 @@ use super::{
     pty::Pty,
     view::{self, Viewers},
 };
-use crate::agents::{DeskKey, Spec};
+use crate::agents::{DeskKey, Spec, guard::Guarded};
 
 pub(crate) const SOCKET: &str = "holder.sock";
 /// Connections at once: a daemon, some viewers, some looks at the screen.
@@ -59,6 +59,7 @@ pub(crate) struct Shared {
     folder: PathBuf,
     orders: mpsc::Sender<Asked>,
     written: watch::Receiver<Written>,
+    guarded: Arc<Guarded>,
     pub(crate) pty: Arc<Pty>,
     pub(crate) viewers: Viewers,
     pub(crate) last_key: watch::Sender<Option<DeskKey>>,
@@ -90,12 +91,13 @@ impl Server {
         pty: Arc<Pty>,
         last_key: watch::Sender<Option<DeskKey>>,
         written: watch::Receiver<Written>,
+        guarded: Arc<Guarded>,
     ) -> (Self, mpsc::Receiver<Asked>) {
         let (orders, inbox) = mpsc::channel(ORDERS);
         let (close, closing) = watch::channel(None);
         let viewers = Viewers::new(spec.size);
         let folder = folder.to_owned();
-        let shared = Shared { folder, orders, written, pty, viewers, last_key, closing };
+        let shared = Shared { folder, orders, written, guarded, pty, viewers, last_key, closing };
         (Self { shared: Arc::new(shared), closing: close }, inbox)
     }
 
@@ -151,7 +153,11 @@ async fn caller(stream: UnixStream, shared: Arc<Shared>) {
         Err(why) => Err(why),
     };
     let welcome = match &said {
-        Ok(_) => Welcome::Yes { protocol: VERSION, binary: env!("CARGO_PKG_VERSION").into() },
+        Ok(_) => Welcome::Yes {
+            protocol: VERSION,
+            binary: env!("CARGO_PKG_VERSION").into(),
+            guards: true,
+        },
         Err(why) => Welcome::No { why: why.clone() },
     };
     if let (Ok(()), Ok(mode)) = (say(&mut write, &welcome).await, said) {
@@ -202,7 +208,7 @@ async fn control(
     mut write: OwnedWriteHalf,
     shared: &Shared,
 ) -> io::Result<()> {
-    let listening = listen(read, &shared.orders);
+    let listening = listen(read, shared);
     let telling = async {
         let mut tail = Tail::open(&shared.folder, from_seq).await?;
         let mut written = shared.written.clone();
@@ -241,14 +247,15 @@ async fn tell(write: &mut OwnedWriteHalf, reports: Vec<Report>) -> io::Result<()
     Ok(())
 }
 
-async fn listen(read: BufReader<OwnedReadHalf>, orders: &mpsc::Sender<Asked>) -> io::Result<()> {
+async fn listen(read: BufReader<OwnedReadHalf>, shared: &Shared) -> io::Result<()> {
     use futures_util::StreamExt;
     let mut lines = FramedRead::new(read, LinesCodec::new_with_max_length(LINE));
     while let Some(line) = lines.next().await {
         match serde_json::from_str(&line.map_err(io::Error::other)?)? {
             ToHolder::Order { order } => {
-                orders.send(Asked::Order(order)).await.map_err(io::Error::other)?;
+                shared.orders.send(Asked::Order(order)).await.map_err(io::Error::other)?;
             }
+            ToHolder::Policies { policies } => shared.guarded.renew(policies),
             // The journal keeps everything for as long as the folder lives.
             ToHolder::Ack { seq } => tracing::debug!(seq, "acknowledged"),
         }

@@ -29,7 +29,7 @@ use super::{
     tree::{self, Killed, Undertaker},
     vitals,
 };
-use crate::agents::{self, AgentIo, AgentKind, Desk, Reporter, Spec};
+use crate::agents::{self, AgentIo, AgentKind, Desk, Reporter, Spec, guard::Guarded};
 
 pub(crate) const ABOUT: &str = "holder.json";
 /// Orders the adapter has not looked at; far more than people send while an agent is busy.
@@ -53,10 +53,6 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
     let journal = Journal::open(folder, spec.first_seq).map_err(ours)?;
     let taken = Taken::open(folder).map_err(ours)?;
     let torn = journal.torn;
-    let hooks = hooks::listen()
-        .await
-        .map_err(|source| HoldError::Listen { what: "the agent's hooks", source })?;
-    let (address, hook_calls, serve_hooks) = hooks.split();
     let own = start::agent_folder(folder)
         .map_err(|source| HoldError::Folder { folder: folder.to_owned(), source })?;
     let signals = Signals::listen()?;
@@ -64,6 +60,11 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         .map_err(|source| HoldError::System { what: "record the session", source })?;
     let (events, mut written) = journal.start().map_err(ours)?;
     let reports = Reporter::new(events);
+    let guarded = Arc::new(Guarded::new(spec.guard.clone()));
+    let hooks = hooks::listen(guarded.clone(), reports.clone())
+        .await
+        .map_err(|source| HoldError::Listen { what: "the agent's hooks", source })?;
+    let (address, hook_calls, serve_hooks) = hooks.split();
     let mut env = environment::of_program(&spec);
     if let Some(url) = &spec.mcp_url {
         env.extend(give_token(url, &reports, &mut written).await?);
@@ -91,7 +92,8 @@ pub(crate) async fn run(folder: &Path, spec: Spec) -> Result<(), HoldError> {
         pid: pty.pid,
         exited: exited.clone(),
     };
-    let (server, orders) = Server::new(folder, &spec, pty.clone(), last_key, written.clone());
+    let (server, orders) =
+        Server::new(folder, &spec, pty.clone(), last_key, written.clone(), guarded);
     let closing = server.closing();
     let socket =
         server::bind().map_err(|source| HoldError::Listen { what: "the daemon", source })?;

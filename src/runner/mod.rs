@@ -4,6 +4,7 @@
 //! folder says (`place`): a daemon that comes later reads the same there as the one that began it.
 
 mod attempt;
+mod denials;
 pub mod javascript;
 pub mod keep;
 mod place;
@@ -93,8 +94,10 @@ impl Runner {
             running.leave(&key);
             if let Some(told) = told {
                 let (run, step, attempt) = key;
+                let folder = place::latest(&data, run, &step, attempt).map(|(folder, _)| folder);
+                let denied = folder.map(|folder| denials::read(&folder)).unwrap_or_default();
                 tell_usage(&hub, data, run, &step, attempt).await;
-                hub.tell(Event::Step(StepTold { run, step, attempt, told })).await;
+                hub.tell(Event::Step(StepTold { run, step, attempt, told, denied })).await;
             }
         });
     }

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use vigie_core::{id::RunId, run::StepOrder};
+use vigie_core::{id::RunId, policy::Guard, run::StepOrder};
 use vigie_workflow::{
     run::{ClaudeWork, HttpWork, Work, WorkKind},
     value::{Piece, Sealed, SecretName, StepPath},
@@ -126,7 +126,10 @@ pub(super) async fn task(
     env.insert("VIGIE_KEY".into(), work.key.clone());
     let what = match &work.what {
         WorkKind::Shell(it) => Kind::Shell { shell: it.shell.clone(), script: it.script.clone() },
-        WorkKind::Claude(it) => Kind::Claude(claude(it, agent, order, talk)),
+        WorkKind::Claude(it) => {
+            let guard = guard(config, order, &[&cwd, &project]);
+            Kind::Claude(claude(it, agent, order, talk, guard))
+        }
         WorkKind::Http(it) => Kind::Http(http(it, open_as)?),
         WorkKind::Javascript(it) => Kind::Javascript {
             code: it.code.clone(),
@@ -245,7 +248,23 @@ pub(super) fn repository(project: &Path) -> Vec<PathBuf> {
     all
 }
 
-fn claude(work: &ClaudeWork, agent: &Agent, order: &StepOrder, talk: Option<Talk>) -> Claude {
+/// What policies say of its tools, by the names that count for the run.
+fn guard(config: &Config, order: &StepOrder, folders: &[&Path]) -> Guard {
+    Guard {
+        policies: config.policies.clone(),
+        project: Some(order.project.to_string()),
+        asker: order.name.clone(),
+        folders: folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect(),
+    }
+}
+
+fn claude(
+    work: &ClaudeWork,
+    agent: &Agent,
+    order: &StepOrder,
+    talk: Option<Talk>,
+    guard: Guard,
+) -> Claude {
     let fresh = || match &work.conversation {
         Some(id) => Talk::GoOn { id: id.clone() },
         None => Talk::New { id: conversation(order) },
@@ -260,6 +279,7 @@ fn claude(work: &ClaudeWork, agent: &Agent, order: &StepOrder, talk: Option<Talk
         schema: work.schema.clone(),
         micro_usd: work.micro_usd,
         max_turns: work.max_turns,
+        guard,
     }
 }
 

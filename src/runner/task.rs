@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
+use vigie_core::policy::Guard;
 use vigie_workflow::{
     language::OutputForm,
     run::{Asks, Ended},
@@ -54,6 +55,8 @@ pub(super) struct Claude {
     pub schema: Option<serde_json::Value>,
     pub micro_usd: Option<u64>,
     pub max_turns: Option<u32>,
+    /// What is looked at before each of its tools.
+    pub guard: Guard,
 }
 
 #[derive(Clone, Serialize, Deserialize)]

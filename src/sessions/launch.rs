@@ -8,6 +8,7 @@ use tracing::warn;
 use vigie_core::{
     decide::Event,
     id::AgentName,
+    policy::Guard,
     session::{Launch, Session},
 };
 
@@ -113,6 +114,17 @@ impl Plan {
         agent.ok_or_else(|| LaunchError::NoAgent(self.session.agent.clone()))
     }
 
+    /// What the holder looks at before each tool.
+    fn guard(&self) -> Guard {
+        let project = self.project().map(|project| project.path.to_string_lossy().into_owned());
+        Guard {
+            policies: self.ground.config.policies.clone(),
+            project: Some(self.session.project.to_string()),
+            asker: self.session.name.to_string(),
+            folders: std::iter::once(self.session.cwd.clone()).chain(project).collect(),
+        }
+    }
+
     fn spec(&self, mcp_url: String) -> Result<Spec, LaunchError> {
         let session = &self.session;
         let agent = self.agent()?;
@@ -142,6 +154,7 @@ impl Plan {
             mcp_url: Some(mcp_url),
             role: session.role,
             confinement,
+            guard: self.guard(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! One connection to one holder, for as long as its session's program runs.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -14,6 +14,7 @@ use vigie_core::{
 use super::{ToHolder, launch::Plan};
 use crate::{
     agents::{AgentKind, Conversation, claude},
+    config::Config,
     hold::client::{self, LinkError},
     hub::Hub,
 };
@@ -28,6 +29,7 @@ pub(super) struct Link {
     pub next: u64,
     pub folder: PathBuf,
     pub hub: Hub,
+    pub config: Arc<Config>,
     pub orders: mpsc::Receiver<ToHolder>,
     pub stop: CancellationToken,
 }
@@ -76,8 +78,17 @@ impl Link {
     async fn stay(&mut self, mut link: client::Link) -> End {
         let (session, run) = (self.session, self.run);
         info!(%session, from = self.next, "linked");
-        self.hub.tell(Event::Linked { session, run }).await;
         let sender = link.orders();
+        // Before anything else: the configuration may be another than when the session began.
+        let policies = &self.config.policies;
+        if !link.guards() {
+            if !policies.is_empty() {
+                warn!(%session, "its holder is of an older Vigie: until it is ended and resumed, policies see only what it asks about");
+            }
+        } else if sender.policies(policies).await.is_err() {
+            return End::Broken;
+        }
+        self.hub.tell(Event::Linked { session, run }).await;
         loop {
             tokio::select! {
                 () = self.stop.cancelled() => return End::Stopped,

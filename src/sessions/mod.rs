@@ -152,6 +152,7 @@ impl Sessions {
             next: after + 1,
             folder,
             hub: self.hub.clone(),
+            config: self.ground.config.clone(),
             orders,
             stop,
         };

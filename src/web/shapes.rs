@@ -16,9 +16,9 @@ use vigie_core::{
     bridge::Room,
     bridge::{CardKind, Risk},
     caller::{Isolated, Principal, TokenRow, TokenScope},
-    command::{BridgeView, IdentityView, People, SessionView, Status},
+    command::{BridgeView, GrantView, IdentityView, People, SessionView, Status},
     gate::{Gate, GateState, Waits},
-    grant::{Grant, Scope},
+    grant::Scope,
     mail::{Mail, MailState},
     run::RunView,
     session::{Ended, Life, Role},
@@ -649,10 +649,13 @@ pub struct GrantShape {
     pub via: String,
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
+    /// `false`: whoever gave it may no longer approve, so it allows nothing.
+    pub counts: bool,
 }
 
 impl GrantShape {
-    pub fn new(grant: &Grant) -> Self {
+    pub fn new(view: &GrantView) -> Self {
+        let grant = &view.grant;
         let (holds_for, until) = match &grant.scope {
             Scope::Session { name, .. } => (name.to_string(), None),
             Scope::Project { project, until } => (project.to_string(), Some(*until)),
@@ -665,6 +668,7 @@ impl GrantShape {
             by: grant.by.to_string(),
             via: grant.via.clone(),
             at: grant.at,
+            counts: view.counts,
         }
     }
 }

@@ -24,6 +24,10 @@ impl Lab {
 
     /// Logged in so.
     async fn with(login: &str) -> Option<Self> {
+        Self::configured(login, "").await
+    }
+
+    async fn configured(login: &str, more: &str) -> Option<Self> {
         let program = claude::program()?;
         let model = Model::start().await.unwrap();
         let home = tempfile::tempdir().unwrap();
@@ -32,7 +36,7 @@ impl Lab {
         let settings = format!(
             "[[agent]]\nname = \"claude\"\nkind = \"claude\"\nprogram = \"{}\"\nenv = {{ HOME = {:?}, \
              CLAUDE_CONFIG_DIR = {:?}, ANTHROPIC_BASE_URL = {:?}, {login}, \
-             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n",
+             CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = \"1\", CLAUDE_CODE_MAX_RETRIES = \"0\" }}\n{more}",
             program.display(),
             path(""),
             path("claude"),
@@ -40,6 +44,24 @@ impl Lab {
         );
         Some(Self { yard: Yard::at(std::sync::Arc::new(home), &settings).await, model })
     }
+}
+
+#[tokio::test]
+async fn a_policy_holds_before_each_tool_though_nothing_is_asked() {
+    let policy = "[[policy]]\nname = \"deployment\"\neffect = \"deny\"\npath = [\"deploy/**\"]\n";
+    let lab = Lab::configured("ANTHROPIC_API_KEY = \"test-key\"", policy).await;
+    let Some(lab) = lab else { return };
+    let project = lab.yard.project();
+    fs::create_dir(project.join("deploy")).unwrap();
+    fs::write(project.join("deploy/key"), "S3CRET").unwrap();
+    // An agent may write this, and the next attempt reads it.
+    fs::create_dir(project.join(".claude")).unwrap();
+    fs::write(project.join(".claude/settings.json"), r#"{"disableAllHooks":true}"#).unwrap();
+    let key = project.join("deploy/key").display().to_string();
+    let steps = format!("=> bash cat deploy/key then read {key} then say done");
+    assert_eq!(text(lab.yard.run(prompt(&steps)).await), "done");
+    let results = lab.model.results();
+    assert!(!results.contains("S3CRET") && results.contains("policy `deployment`"), "{results}");
 }
 
 fn prompt(prompt: &str) -> vigie_workflow::run::Work {

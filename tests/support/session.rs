@@ -14,6 +14,7 @@ use vigie::{
 use vigie_core::{
     agent::{AgentEvent, Asked, Decision, Doing, Order, OrderKind, PromptForm, Settled},
     id::{MailId, OrderId, PromptId, RequestId, SessionId},
+    policy::Policy,
     session::Role,
 };
 
@@ -62,6 +63,7 @@ pub(crate) fn spec(
         mcp_url: None,
         role: Role::Worker,
         confinement: None,
+        guard: vigie_core::policy::Guard::default(),
     }
 }
 
@@ -79,6 +81,11 @@ impl Session {
         let random = self.orders << 32 | u128::from(self.spec.first_seq);
         let id = OrderId::from_parts(chrono::DateTime::UNIX_EPOCH, random);
         self.link.orders().send(Order { id, what }).await.unwrap();
+    }
+
+    /// A daemon with other policies is linked to it.
+    pub(crate) async fn policies(&self, policies: &[Policy]) {
+        self.link.orders().policies(policies).await.unwrap();
     }
 
     async fn put(&mut self, text: &str, form: PromptForm) -> PromptId {

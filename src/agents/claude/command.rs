@@ -10,8 +10,12 @@ use std::{
 };
 
 use super::{lord, mcp, registry::config_folder};
-use crate::agents::{CommandLine, Conversation, HookAddress, Spec, requests::HOOK_LIMIT};
-use vigie_core::session::Role;
+use crate::agents::{
+    CommandLine, Conversation, HookAddress, Spec,
+    guard::{BEFORE_EVENT, BEFORE_PATH},
+    requests::HOOK_LIMIT,
+};
+use vigie_core::{policy::Guard, session::Role};
 
 /// Time limit of hooks that we answer at once, in seconds; the program's own is 600.
 const PROMPT_HOOK_LIMIT: u64 = 5;
@@ -62,6 +66,9 @@ pub fn command_line(
     let own = own_program().map_err(CommandError::OwnProgram)?;
     let theirs = status_line_of(&env, &spec.cwd);
     let mut settings = settings(hooks, &own, theirs.as_deref(), spec.permission_mode.as_deref());
+    let theirs = settings_files(&env, &spec.cwd);
+    keep_hooks(&mut settings, &hooks.url, "VIGIE_HOOK_TOKEN", &theirs);
+    keep_guard(&mut settings, &spec.guard);
     if spec.mcp_url.is_some() {
         settings["permissions"] = json!({ "allow": [mcp::rule()] });
     }
@@ -98,11 +105,15 @@ fn settings(hooks: &HookAddress, own: &Path, theirs: Option<&str>, mode: Option<
     let own = quoted(&own.to_string_lossy());
     let mut events = Map::new();
     for event in HTTP_EVENTS {
-        let limit =
-            if event == "PermissionRequest" { HOOK_LIMIT.as_secs() } else { PROMPT_HOOK_LIMIT };
+        // A hook that is late lets its tool through, so a tool waits until it is judged.
+        let limit = match event {
+            "PermissionRequest" | BEFORE_EVENT => HOOK_LIMIT.as_secs(),
+            _ => PROMPT_HOOK_LIMIT,
+        };
+        let path = if event == BEFORE_EVENT { BEFORE_PATH } else { "" };
         let hook = json!({
             "type": "http",
-            "url": hooks.url,
+            "url": format!("{}{path}", hooks.url),
             "timeout": limit,
             "headers": { "Authorization": "Bearer $VIGIE_HOOK_TOKEN" },
             "allowedEnvVars": ["VIGIE_HOOK_TOKEN"],
@@ -130,15 +141,44 @@ fn settings(hooks: &HookAddress, own: &Path, theirs: Option<&str>, mode: Option<
 /// The person's own status line: a setting of ours replaces theirs, so ours runs theirs.
 /// The nearer file wins, as in Claude Code.
 fn status_line_of(env: &BTreeMap<String, String>, cwd: &Path) -> Option<String> {
+    let command = |settings: &Value| {
+        settings.pointer("/statusLine/command").and_then(Value::as_str).map(str::to_owned)
+    };
+    settings_files(env, cwd).iter().find_map(command)
+}
+
+/// What the program reads of settings by itself, the nearest first.
+pub(crate) fn settings_files(env: &BTreeMap<String, String>, cwd: &Path) -> Vec<Value> {
     let files = [
         cwd.join(".claude/settings.local.json"),
         cwd.join(".claude/settings.json"),
         config_folder(env).join("settings.json"),
     ];
-    files.iter().find_map(|file| {
-        let settings: Value = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
-        settings.pointer("/statusLine/command")?.as_str().map(str::to_owned)
-    })
+    let read = |file: &PathBuf| serde_json::from_slice(&fs::read(file).ok()?).ok();
+    files.iter().filter_map(read).collect()
+}
+
+/// Whatever those say, an agent's own words in the project among them, our hooks are called. Where they
+/// name the addresses or variables that hooks may have, ours join them; naming them where nobody does
+/// would shut out all others. Seen with 2.1.332: lists are joined, and our `false` counts.
+pub(crate) fn keep_hooks(settings: &mut Value, url: &str, variable: &str, theirs: &[Value]) {
+    settings["disableAllHooks"] = json!(false);
+    let url = format!("{url}*");
+    for (list, ours) in
+        [("allowedHttpHookUrls", url.as_str()), ("httpHookAllowedEnvVars", variable)]
+    {
+        if theirs.iter().any(|settings| settings.get(list).is_some()) {
+            settings[list] = json!([ours]);
+        }
+    }
+}
+
+/// Commands that stand in a skill or a command file run without that hook (seen with 2.1.332), so where
+/// policies hold they do not run at all.
+pub(crate) fn keep_guard(settings: &mut Value, guard: &Guard) {
+    if guard.holds() {
+        settings["disableSkillShellExecution"] = json!(true);
+    }
 }
 
 /// The running program, even when its file was replaced by an update since.
@@ -192,6 +232,7 @@ mod tests {
             mcp_url: None,
             role: Role::Worker,
             confinement: None,
+            guard: vigie_core::policy::Guard::default(),
         }
     }
 
@@ -275,7 +316,8 @@ mod tests {
     fn a_permission_may_wait_for_a_day_and_nothing_else_does() {
         let settings = settings(&hooks(), Path::new("/opt/vi gie"), None, None);
         for event in HTTP_EVENTS {
-            let wanted = if event == "PermissionRequest" { 86_400 } else { 5 };
+            let waits = ["PermissionRequest", "PreToolUse"].contains(&event);
+            let wanted = if waits { 86_400 } else { 5 };
             let hook = &settings["hooks"][event][0]["hooks"][0];
             assert_eq!(
                 (hook["timeout"].as_u64(), hook["type"].as_str()),
@@ -284,6 +326,27 @@ mod tests {
         }
         let start = &settings["hooks"]["SessionStart"][0]["hooks"][0];
         assert_eq!(start["command"], "'/opt/vi gie' hook");
+    }
+
+    #[test]
+    fn nothing_that_stands_in_the_project_switches_our_hooks_off() {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("project/.claude");
+        fs::create_dir_all(&project).unwrap();
+        let theirs =
+            json!({ "disableAllHooks": true, "allowedHttpHookUrls": ["https://example.org/*"] });
+        fs::write(project.join("settings.local.json"), theirs.to_string()).unwrap();
+        let read = |folder: &Path| {
+            let line = command_line(&spec(home.path()), folder, &hooks(), BTreeMap::new()).unwrap();
+            let file = line.args.last().unwrap().clone();
+            serde_json::from_slice::<Value>(&fs::read(file).unwrap()).unwrap()
+        };
+        let settings = read(home.path());
+        assert_eq!(settings["disableAllHooks"], false);
+        assert_eq!(settings["allowedHttpHookUrls"], json!(["http://127.0.0.1:1/hook*"]));
+        assert_eq!(settings["httpHookAllowedEnvVars"], Value::Null, "nobody names any");
+        let before = &settings["hooks"]["PreToolUse"][0]["hooks"][0];
+        assert_eq!(before["url"], "http://127.0.0.1:1/hook/before");
     }
 
     #[test]

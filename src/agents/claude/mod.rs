@@ -20,8 +20,8 @@ mod usage;
 
 pub use adapter::run;
 pub(in crate::agents) use adapter::{Source, drive};
-pub(crate) use command::own_program;
 pub use command::{CommandError, command_line};
+pub(crate) use command::{keep_guard, keep_hooks, own_program, settings_files};
 pub(in crate::agents) use text::{MAIL, PHONE};
 
 pub use probe::{Known, Probe, probe};

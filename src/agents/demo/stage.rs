@@ -8,6 +8,7 @@ use tokio::{
 };
 
 use crate::agents::{
+    guard::BEFORE_EVENT,
     hook_call::{CallError, Holder},
     hooks::BATCH_EVENT,
 };
@@ -38,6 +39,14 @@ pub(super) enum Verdict {
     Desk(usize),
     /// Esc at the desk: the turn is over.
     Escaped,
+}
+
+/// What was said to a tool before it ran.
+pub(super) enum Start {
+    Goes,
+    /// A person has to be asked, whatever else allows it.
+    Asks,
+    Refused(String),
 }
 
 type Call = Pin<Box<dyn Future<Output = Result<hyper::body::Bytes, CallError>>>>;
@@ -93,6 +102,27 @@ impl Hooks {
         answer.pointer("/hookSpecificOutput/additionalContext")?.as_str().map(str::to_owned)
     }
 
+    /// Asks whether a tool may begin. Unlike Claude Code, it takes no answer for a no.
+    pub(super) async fn before(&self, call: Value) -> Start {
+        let Some(holder) = &self.holder else { return Start::Goes };
+        let answer = timeout(ANSWERED_WITHIN, holder.call(self.event(BEFORE_EVENT, call))).await;
+        let answer: Option<Value> = answer
+            .ok()
+            .and_then(Result::ok)
+            .and_then(|answer| serde_json::from_slice(&answer).ok());
+        let Some(answer) = answer else {
+            return Start::Refused("nobody said whether I may".into());
+        };
+        let said = |field: &str| {
+            answer.pointer("/hookSpecificOutput")?.get(field)?.as_str().map(str::to_owned)
+        };
+        match said("permissionDecision").as_deref() {
+            Some("deny") => Start::Refused(said("permissionDecisionReason").unwrap_or_default()),
+            Some("ask") => Start::Asks,
+            Some(_) | None => Start::Goes,
+        }
+    }
+
     fn ask(&self, fields: Value) -> Option<Call> {
         let (holder, event) = (self.holder.clone()?, self.event("PermissionRequest", fields));
         Some(Box::pin(async move { holder.call(event).await }))
@@ -120,10 +150,28 @@ impl Stage {
         sleep(self.pace).await;
     }
 
-    /// A tool that needs no permission.
+    /// A tool that needs no permission, unless it is said before it begins.
     pub(super) async fn look(&mut self, tool: &str, input: &Value) {
         let call = self.tool(tool, input);
-        self.hooks.tell("PreToolUse", call.clone()).await;
+        let refused = match self.hooks.before(call.clone()).await {
+            Start::Goes => None,
+            Start::Refused(why) => Some(why),
+            Start::Asks => {
+                let title = format!("{tool} {input}\nDo you want to proceed?");
+                let choices = ["Yes", "No"].map(str::to_owned).into();
+                match self.ask(&call, json!([]), title, choices).await {
+                    Verdict::Desk(0) => None,
+                    Verdict::Hook(decision) if decision["behavior"] == "allow" => None,
+                    Verdict::Desk(_) | Verdict::Escaped | Verdict::Hook(_) => {
+                        Some("it was not allowed".into())
+                    }
+                }
+            }
+        };
+        if let Some(why) = refused {
+            self.say(&format!("● {tool} was refused: {why}")).await;
+            return self.round(call).await;
+        }
         self.say(&format!("● {tool} {}", call["tool_input"])).await;
         self.pause().await;
         self.ran(call).await;

@@ -6,7 +6,7 @@ use tokio::{process::Command, time::timeout};
 
 use super::{
     memory::Said,
-    stage::{Stage, Verdict},
+    stage::{Stage, Start, Verdict},
 };
 use crate::agents::{
     claude::{MAIL, PHONE},
@@ -104,8 +104,12 @@ enum Did {
 /// Asks for its command, and runs it when allowed.
 async fn command(stage: &mut Stage) -> Did {
     let call = stage.tool("Bash", &json!({ "command": COMMAND, "description": "Leave a note" }));
-    stage.hooks.tell("PreToolUse", call.clone()).await;
-    if !stage.trusted.get() {
+    let before = stage.hooks.before(call.clone()).await;
+    if let Start::Refused(why) = before {
+        stage.round(call).await;
+        return Did::Refused(why);
+    }
+    if matches!(before, Start::Asks) || !stage.trusted.get() {
         let rule = json!([{ "type": "addRules", "behavior": "allow", "destination": "localSettings",
             "rules": [{ "toolName": "Bash", "ruleContent": "echo *" }] }]);
         let choices = ["Yes", "Yes, and don't ask again in this session", "No"];

@@ -161,6 +161,8 @@ fn policies() {
             tool: "Bash",
             input: &serde_json::json!({ "command": command }),
             cwd: "/home/ines/quay",
+            folders: &["/home/ines/quay".into()],
+            links: None,
             project: None,
             asker: None,
             risk: Risk::Plain,

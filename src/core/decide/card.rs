@@ -186,15 +186,12 @@ pub(super) fn buttons(gate: &Gate) -> Vec<Button> {
     let deny = |label| button(label, Weight::Plain, Action::Deny { gate: id });
     match &gate.ask {
         Asked::Permission { .. } if gate.shown.risk == Risk::Code => vec![deny("Deny")],
-        Asked::Permission { can_remember, .. } => {
+        Asked::Permission { .. } => {
             let mut all =
                 vec![deny("Deny"), button("Approve", Weight::Go, Action::Allow { gate: id })];
-            let grant = kind_of(gate).is_some();
-            if grant || (*can_remember && gate.needed == 1) {
+            if kind_of(gate).is_some() {
                 let action = Action::AllowForSession { gate: id };
                 all.push(button("Approve for this session", Weight::Plain, action));
-            }
-            if grant {
                 let label = format!("Approve its like for {HOURS} h");
                 all.push(button(&label, Weight::Plain, Action::AllowForHours { gate: id }));
             }

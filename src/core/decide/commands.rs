@@ -481,7 +481,14 @@ impl Work<'_> {
         let line = |gate: &&crate::gate::Gate| {
             let age = show::span(gate.opened, self.now);
             let name = self.waits_name(gate);
-            format!("◆ {name} {}, {age}: {}", gate.shown.title, gate.code)
+            let needed = gate.people_needed();
+            let yes: Vec<_> = gate.yes.iter().map(|human| self.state.name_of(human)).collect();
+            let yes = match (needed, yes.len()) {
+                (..=1, _) => String::new(),
+                (_, 0) => format!(" (0 of {needed} said yes)"),
+                (_, said) => format!(" ({said} of {needed} said yes: {})", yes.join(", ")),
+            };
+            format!("◆ {name} {}, {age}: {}{yes}", gate.shown.title, gate.code)
         };
         open.iter().map(line).collect::<Vec<_>>().join("\n")
     }

@@ -247,7 +247,13 @@ impl Work<'_> {
             via: who.via.clone(),
             rule: None,
         };
+        let id = gate.id;
         self.settle_with(gate, &answer);
+        let others = lasting.map(|_| self.answer_others_granted(id)).unwrap_or_default();
+        if !others.is_empty() {
+            let codes: Vec<_> = others.iter().map(ToString::to_string).collect();
+            let _ = write!(words, " It also answered {}.", codes.join(", ")); // a String takes everything
+        }
         Ok(words)
     }
 
@@ -282,7 +288,11 @@ impl Work<'_> {
         }
         if !again {
             self.put(Row::Gate(gate.clone()));
-            let detail = json!({ "code": gate.code, "title": gate.shown.title, "yes": gate.yes, "needed": needed });
+            let verdict = format!("Said yes, {} of {needed}", gate.yes.len());
+            let detail = json!({
+                "name": self.waits_name(gate), "code": gate.code, "title": gate.shown.title,
+                "yes": gate.yes, "needed": needed, "verdict": verdict, "via": who.via,
+            });
             self.journal_gate("gate_approved_by_one", gate, Some(who.human.clone()), detail);
             self.update_cards(gate);
         }

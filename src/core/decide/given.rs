@@ -113,9 +113,7 @@ pub(super) fn decision(
         }
         (_, Given::Deny { reason }) => Ok(Some(Decision::Deny { reason })),
         (Asked::Approval(asked), given) => approval(gate, &asked, given, by),
-        (Asked::Permission { can_remember, .. }, given) => {
-            permission(gate, can_remember, &given).map(Some)
-        }
+        (Asked::Permission { .. }, given) => permission(gate, &given).map(Some),
         (Asked::Plan { .. }, given) => plan(given).map(Some),
         (Asked::Questions { questions }, given) => answers(gate, &questions, given),
     }
@@ -126,7 +124,7 @@ fn wrong(choice: &str, choices: &[&str]) -> Refusal {
     Refusal::NoSuchChoice { choice: choice.into(), choices }
 }
 
-fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision, Refusal> {
+fn permission(gate: &Gate, given: &Given) -> Result<Decision, Refusal> {
     let needs_code = gate.shown.risk == Risk::Code;
     match given {
         Given::Allow { code_typed: false }
@@ -137,12 +135,9 @@ fn permission(gate: &Gate, can_remember: bool, given: &Given) -> Result<Decision
             Err(Refusal::NeedsCode { code: gate.code.clone() })
         }
         Given::Allow { .. } => Ok(Decision::Allow { scope: Scope::Once }),
-        // A grant of ours, which is given with it, or else the agent's own rule.
+        // A grant of ours is given with it. A rule of the agent's own could be neither listed nor taken back.
         Given::AllowForSession { .. } | Given::AllowForHours { .. } if kind_of(gate).is_some() => {
             Ok(Decision::Allow { scope: Scope::Once })
-        }
-        Given::AllowForSession { .. } if can_remember && !needs_code && gate.needed == 1 => {
-            Ok(Decision::Allow { scope: Scope::Session })
         }
         Given::AllowForSession { .. } | Given::AllowForHours { .. } => {
             Err(wrong("for longer than this once", &["approve", "deny"]))

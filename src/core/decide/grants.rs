@@ -3,14 +3,14 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::{About, Work, gates::Who};
+use super::{About, Work, gates::Who, ruled::Ruled};
 use crate::{
     agent::Asked,
     bridge::Risk,
-    command::{Refusal, Reply},
-    gate::Gate,
+    command::{GrantView, Refusal, Reply},
+    gate::{Asker, Gate},
     grant::{Grant, Kind, Over, Scope},
-    id::{HumanId, SessionId},
+    id::{GateCode, GateId, HumanId, SessionId},
     policy::Asking,
     state::{Role, Row, State},
 };
@@ -82,12 +82,31 @@ impl Work<'_> {
         if asking.risk == Risk::Code {
             return None;
         }
-        let grant = self.state.grants.values().find(|grant| {
-            let may = self.state.rules.people.get(&grant.by);
-            may.is_some_and(|person| person.role >= Role::Approver) && grant.covers(asking, session)
-        })?;
+        let grants = self.state.grants.values();
+        let grant = grants
+            .filter(|grant| self.state.counts(grant))
+            .find(|grant| grant.covers(asking, session))?;
         let by = self.state.name_of(&grant.by);
         Some((format!("grant {} of {by}", grant.number), format!("it allows {}", told(grant))))
+    }
+
+    /// What else waits that a grant just given covers is answered with it: each once, and its cards say
+    /// so. Gives the codes of those.
+    pub(super) fn answer_others_granted(&mut self, answered: GateId) -> Vec<GateCode> {
+        let waits = |gate: &&Gate| {
+            let plain = gate.shown.risk != Risk::Code && gate.needed == 1;
+            gate.id != answered && plain && gate.is_by(Asker::Request)
+        };
+        let mut open: Vec<Gate> = self.state.open_gates().filter(waits).cloned().collect();
+        open.sort_by_key(|gate| (gate.opened, gate.id));
+        let mut codes = Vec::new();
+        for gate in open {
+            if let Some(ruled) = self.ruled(&mut gate.clone()).filter(Ruled::is_by_grant) {
+                codes.push(gate.code.clone());
+                self.settle_by_rule(gate, ruled);
+            }
+        }
+        codes
     }
 
     /// Whoever may answer requests may also see, and take back, what was answered for longer.
@@ -173,7 +192,12 @@ impl Work<'_> {
         }
         let row = |grant: &Grant| {
             let by = self.state.name_of(&grant.by);
-            format!("{}: {} ({by}, {})", grant.number, told(grant), grant.via)
+            let counts = if self.state.counts(grant) {
+                String::new()
+            } else {
+                format!(" It counts for nothing: {by} may no longer approve.")
+            };
+            format!("{}: {} ({by}, {}){counts}", grant.number, told(grant), grant.via)
         };
         let rows: Vec<String> = live.iter().map(row).collect();
         format!("{}\n/revoke NUMBER takes one back.", rows.join("\n"))
@@ -181,6 +205,17 @@ impl Work<'_> {
 }
 
 impl State {
+    /// Whether whoever gave it may still do so.
+    fn counts(&self, grant: &Grant) -> bool {
+        self.rules.people.get(&grant.by).is_some_and(|person| person.role >= Role::Approver)
+    }
+
+    /// Those that hold, each with whether it counts.
+    pub(super) fn grant_views(&self, now: crate::Timestamp) -> Vec<GrantView> {
+        let grants = self.live_grants(now).into_iter();
+        grants.map(|grant| GrantView { counts: self.counts(&grant), grant }).collect()
+    }
+
     /// Those that cover anything, oldest first.
     pub(super) fn live_grants(&self, now: crate::Timestamp) -> Vec<Grant> {
         self.grants.values().filter(|grant| grant.is_live(now)).cloned().collect()

@@ -92,6 +92,7 @@ impl Work<'_> {
             AgentEvent::Token { hash } => self.change(id, |s| s.token = Some(hash)),
             AgentEvent::ForeignTurn { turn, text } => self.foreign_turn(id, turn, &text),
             AgentEvent::Asked { request, ask } => self.asked(id, run, request, ask),
+            AgentEvent::Denied { call } => self.tool_denied(id, &call),
             AgentEvent::Settled { request, how } => self.settled(id, run, &request, &how),
             AgentEvent::Progress { turn, line } => self.progress(id, turn, &line),
             AgentEvent::Finished { turn, text, provisional } => {
@@ -232,6 +233,7 @@ impl Work<'_> {
         let since = self.now;
         self.change(id, |s| {
             s.life = Life::Working { since };
+            s.denied.clear();
             s.counted = None;
             s.spent.before_turn = s.spent.micro_usd;
             s.turn = Some(Turn {

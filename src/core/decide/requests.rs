@@ -323,15 +323,15 @@ impl State {
             }
             Command::Sessions => Some(Reply::Sessions(self.views())),
             Command::People => Some(Reply::People(self.people())),
-            Command::Grants => Some(Reply::Grants(self.live_grants(now))),
+            Command::Grants => Some(Reply::Grants(self.grant_views(now))),
             Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
-            Command::Waiting => Some(Reply::Waiting(self.waiting())),
+            Command::Waiting => Some(Reply::Waiting(self.waiting_told())),
             Command::Cards { decided } => Some(Reply::Cards(self.cards(*decided))),
             Command::Prompts { session } => Some(Reply::Prompts(self.line(*session))),
             Command::Undelivered => Some(Reply::Undelivered(self.failed.iter().cloned().collect())),
             Command::Status => Some(Reply::Status(Status {
                 sessions: self.views(),
-                waiting: self.waiting(),
+                waiting: self.waiting_told(),
                 pending_deliveries: self.deliveries.len(),
                 failed_deliveries: self.failed.iter().map(|failed| failed.words.clone()).collect(),
                 bridges: self.bridge_views(),
@@ -376,6 +376,16 @@ impl State {
     pub(super) fn waiting(&self) -> Vec<Gate> {
         let mut open: Vec<_> = self.open_gates().cloned().collect();
         open.sort_by_key(|gate| (gate.opened, gate.id));
+        open
+    }
+
+    /// The same, each with who said yes so far where more than one has to.
+    fn waiting_told(&self) -> Vec<Gate> {
+        let mut open = self.waiting();
+        for gate in &mut open {
+            let said = self.said_yes(gate, gate.people_needed());
+            gate.shown.facts.extend(said);
+        }
         open
     }
 

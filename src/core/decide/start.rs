@@ -107,6 +107,7 @@ impl Work<'_> {
             heard: None,
             silent: None,
             stuck: None,
+            denied: Vec::new(),
             turn: None,
             last_words: None,
             spent: Spent::default(),

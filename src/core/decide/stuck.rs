@@ -117,6 +117,7 @@ impl Work<'_> {
             }
             AgentEvent::Stirs
             | AgentEvent::Progress { .. }
+            | AgentEvent::Denied { .. }
             | AgentEvent::Compacted
             | AgentEvent::MailTaken { .. } => true,
             // It says itself what came of it.

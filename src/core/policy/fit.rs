@@ -3,8 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    Asking, Catastrophic, CommandPattern, Effect, PathPattern, Plain, Policy, SHELL_TOOLS,
-    glob::Case, plain, tree,
+    Asking, Catastrophic, CommandPattern, Effect, Plain, Policy, SHELL_TOOLS,
+    glob::Case,
+    names::{How, Names},
+    pattern::Place,
+    plain, tree,
 };
 use crate::{
     bridge::Risk,
@@ -13,15 +16,15 @@ use crate::{
 
 /// Fields of a shell tool that change nothing about what is run.
 const HARMLESS_FIELDS: [&str; 4] = ["command", "description", "timeout", "run_in_background"];
-/// A longer text in a tool's input is no path.
-const LONGEST_PATH: usize = 4096;
 
 /// A request, read once for all policies.
 pub(super) struct Read<'a> {
     asking: &'a Asking<'a>,
     shell: Option<Shell>,
-    /// Files its fields name.
-    files: Vec<String>,
+    names: Names,
+    place: Place<'a>,
+    /// Files its own fields name.
+    files: Vec<&'a str>,
 }
 
 /// A shell command, in both directions.
@@ -30,14 +33,46 @@ struct Shell {
     plain: Result<Vec<Plain>, &'static str>,
     /// All that it could be taken to run.
     seen: Seen,
+    /// Where its one plain `cd` leads; `None`: there are more of them, or none that is plain.
+    folder: Option<String>,
 }
 
 impl<'a> Read<'a> {
-    pub(super) fn new(asking: &'a Asking<'a>) -> Self {
-        let command = asking.input.get("command").and_then(Value::as_str);
-        let shell = command.filter(|_| SHELL_TOOLS.contains(&asking.tool)).map(Shell::read);
-        Self { asking, shell, files: files(asking) }
+    /// Names of files are looked for only where a policy is about some.
+    pub(super) fn new(asking: &'a Asking<'a>, policies: &[Policy]) -> Self {
+        let field = |name: &str| asking.input.get(name).and_then(Value::as_str);
+        // Whatever is called a command may be run by a shell.
+        let shell = field("command").filter(|_| !risk::is_file_tool(asking.tool)).map(Shell::read);
+        let place = place(asking, shell.as_ref());
+        let mut names = Names::default();
+        if policies.iter().any(|policy| !policy.paths.is_empty()) {
+            names = Names::of(asking, shell.as_ref().map(|shell| &shell.seen));
+            names.find(&place);
+        }
+        let files = ["file_path", "notebook_path", "path"].into_iter().filter_map(field).collect();
+        Self { asking, shell, names, place, files }
     }
+}
+
+/// Where it runs: in its folder, and where its one plain `cd` leads.
+fn place<'a>(asking: &Asking<'a>, shell: Option<&Shell>) -> Place<'a> {
+    let mut at = vec![asking.cwd.to_owned()];
+    let mut moves = false;
+    if let Some(shell) = shell.filter(|shell| shell.seen.changes_folder()) {
+        let folder = shell.folder.as_ref();
+        match folder.and_then(|folder| risk::resolved(folder, asking.cwd)) {
+            Some(parts) => at.push(format!("/{}", parts.join("/"))),
+            None => moves = true,
+        }
+    }
+    let folders = asking.folders.iter().flat_map(|folder| {
+        let real = asking.links.and_then(|links| links(folder));
+        std::iter::once(folder.clone()).chain(real)
+    });
+    let mut folders: Vec<Vec<String>> =
+        folders.filter_map(|folder| risk::resolved(&folder, "/")).collect();
+    folders.dedup();
+    Place { at, moves, folders, links: asking.links }
 }
 
 impl Shell {
@@ -49,8 +84,27 @@ impl Shell {
             }
             Err(_) => (Vec::new(), Vec::new()),
         };
-        Self { plain: plain(text), seen: risk::seen(text, &commands, &scripts) }
+        let seen = risk::seen(text, &commands, &scripts);
+        let folder = one_folder(text, &seen).map(ToOwned::to_owned);
+        Self { plain: plain(text), seen, folder }
     }
+}
+
+/// The folder that a script goes to, where it says so once and plainly.
+fn one_folder<'a>(text: &str, seen: &'a Seen) -> Option<&'a str> {
+    const MOVES: [&str; 3] = ["cd", "pushd", "popd"];
+    const AGAIN: [&str; 5] = ["for", "while", "until", "function", "CDPATH"];
+    let words = || text.split(|c: char| !c.is_alphanumeric());
+    let once = words().filter(|word| MOVES.contains(word)).count() == 1;
+    if !once || text.contains("()") || words().any(|word| AGAIN.contains(&word)) {
+        return None;
+    }
+    let to = seen.commands.iter().find_map(|words| match words.as_slice() {
+        [cd, folder] if cd == "cd" => Some(folder.as_str()),
+        _ => None,
+    })?;
+    let plain = !to.starts_with(['-', '~']) && !to.contains(['$', '*', '?', '[', '{', '`']);
+    plain.then_some(to)
 }
 
 /// Why it fits, or why it does not: goes on after "because".
@@ -90,7 +144,8 @@ pub(super) fn fits(policy: &Policy, request: &Read<'_>) -> Result<String, String
 fn allows(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result<(), String> {
     let asking = request.asking;
     if !policy.commands.is_empty() {
-        let Some(shell) = &request.shell else {
+        let shell = request.shell.as_ref().filter(|_| SHELL_TOOLS.contains(&asking.tool));
+        let Some(shell) = shell else {
             return Err(format!("{} runs no shell command", asking.tool));
         };
         let plain = shell.plain.as_ref().map_err(|reason| unsure(reason))?;
@@ -105,7 +160,7 @@ fn allows(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result<
             let words = format!("`{}` is `{pattern}`", command.words.join(" "));
             why.extend((!why.contains(&words)).then_some(words));
         }
-        allows_files(policy, plain, asking.cwd)?;
+        allows_files(policy, plain, asking)?;
     } else if !policy.paths.is_empty() {
         match &request.shell {
             Some(_) => return Err("it names no commands, and this is one".into()),
@@ -114,7 +169,7 @@ fn allows(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result<
             }
             None => {
                 for file in &request.files {
-                    is_one_of(policy, file, asking.cwd)?;
+                    is_one_of(policy, file, asking)?;
                 }
             }
         }
@@ -134,19 +189,19 @@ fn unsure(reason: &str) -> String {
 
 /// What redirections write has to be one of the paths; where there are paths, whatever the words name
 /// has to be as well.
-fn allows_files(policy: &Policy, plain: &[Plain], cwd: &str) -> Result<(), String> {
+fn allows_files(policy: &Policy, plain: &[Plain], asking: &Asking<'_>) -> Result<(), String> {
     for command in plain {
         for file in &command.writes {
             if policy.paths.is_empty() {
                 return Err(format!("the command writes {file}, and it names no paths"));
             }
-            is_one_of(policy, file, cwd)?;
+            is_one_of(policy, file, asking)?;
         }
         if policy.paths.is_empty() {
             continue;
         }
         for file in &command.reads {
-            is_one_of(policy, file, cwd)?;
+            is_one_of(policy, file, asking)?;
         }
         let program = command.words.iter().position(|word| !risk::is_assignment(word));
         let Some((name, rest)) = program.and_then(|at| command.words[at..].split_first()) else {
@@ -160,15 +215,16 @@ fn allows_files(policy: &Policy, plain: &[Plain], cwd: &str) -> Result<(), Strin
                 return Err(format!("`{word}` may name a file"));
             }
             if let Some(file) = as_file(word) {
-                is_one_of(policy, file, cwd)?;
+                is_one_of(policy, file, asking)?;
             }
         }
     }
     Ok(())
 }
 
-fn is_one_of(policy: &Policy, file: &str, cwd: &str) -> Result<(), String> {
-    let is_its = policy.paths.iter().any(|path| path.is(file, cwd));
+fn is_one_of(policy: &Policy, file: &str, asking: &Asking<'_>) -> Result<(), String> {
+    let folder = asking.folders.first().map_or(asking.cwd, String::as_str);
+    let is_its = policy.paths.iter().any(|path| path.is(file, asking.cwd, folder));
     if is_its { Ok(()) } else { Err(format!("{file} is none of its paths")) }
 }
 
@@ -209,23 +265,31 @@ fn forbids(policy: &Policy, request: &Read<'_>, why: &mut Vec<String>) -> Result
         }
     }
     if !policy.paths.is_empty() {
-        let said = match &request.shell {
-            Some(shell) => shell.seen.files(),
-            None => request.files.iter().map(String::as_str).collect(),
-        };
-        let elsewhere = request.shell.as_ref().is_some_and(|shell| shell.seen.changes_folder());
-        let found = policy.paths.iter().find_map(|path: &PathPattern| {
-            let mut files = said.iter().filter_map(|word| as_file(word));
-            let meant = |file: &&str| {
-                let unknown = file.starts_with(['~', '$']) || elsewhere && !file.starts_with('/');
-                path.is_meant_by(file, asking.cwd) || unknown && path.could_be(file)
-            };
-            files.find(meant).map(|file| (path, file))
-        });
-        let Some((path, file)) = found else { return Err("it names none of its paths".into()) };
-        why.push(format!("{file} is one of `{path}`"));
+        why.push(names(policy, request)?);
     }
     Ok(())
+}
+
+/// Which of its paths a request names, or searches.
+fn names(policy: &Policy, request: &Read<'_>) -> Result<String, String> {
+    let Read { names, place, .. } = request;
+    for path in &policy.paths {
+        if let Some(name) = names.files.iter().find(|name| path.is_meant_by(name, place)) {
+            let words = match name.how {
+                How::Plain => "is one of",
+                How::Pattern | How::Open | How::Listed | How::Below => "could be one of",
+            };
+            return Ok(format!("{} {words} `{path}`", name.text));
+        }
+        if let Some(search) = names.searches.iter().find(|search| path.lies_in(search, place)) {
+            let folder = if search.folder == "." { "the whole folder" } else { &search.folder };
+            return Ok(format!("it searches {folder}, where `{path}` lies"));
+        }
+    }
+    if names.too_many {
+        return Ok("the command is too long to be read".into());
+    }
+    Err("it names none of its paths".into())
 }
 
 /// What a request sets beside what is known to be harmless.
@@ -235,25 +299,4 @@ pub(crate) fn other_field(input: &Value) -> Option<&str> {
     let other =
         |(key, value): &(&String, &Value)| !HARMLESS_FIELDS.contains(&key.as_str()) && set(value);
     fields.iter().find(other).map(|(key, _)| key.as_str())
-}
-
-/// What a tool's input could name as a file: its texts of one line.
-fn files(asking: &Asking<'_>) -> Vec<String> {
-    if risk::is_file_tool(asking.tool) {
-        let field = |name| asking.input.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
-        return ["file_path", "notebook_path", "path"].into_iter().filter_map(field).collect();
-    }
-    let mut found = Vec::new();
-    let mut open = vec![asking.input];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::String(text) if text.len() <= LONGEST_PATH && !text.contains('\n') => {
-                found.push(text.clone());
-            }
-            Value::Array(values) => open.extend(values),
-            Value::Object(fields) => open.extend(fields.values()),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-    found
 }

@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Whether letters that differ in case alone are the same.
@@ -8,7 +9,8 @@ pub(super) enum Case {
 }
 
 /// A name in which `*` stands for any characters, also none. Nothing else in it is special.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Glob(String);
 
 impl Glob {
@@ -41,6 +43,40 @@ fn star_fits(pattern: &str, text: &str) -> bool {
     list_fits(&pattern, &text, |c| *c == '*', |a, b| a == b)
 }
 
+/// Whether there is a text that both of them are.
+pub(super) fn meet(one: &str, other: &str) -> bool {
+    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
+    lists_meet(&one, &other, |c| *c == '*', |c| *c == '*', |_| true, |a, b| a == b)
+}
+
+/// The same over any lists, each with parts that stand for any number of parts; those of the other one
+/// stand for no part of the first that they may not hide.
+pub(super) fn lists_meet<P, T>(
+    one: &[P],
+    other: &[T],
+    is_any: impl Fn(&P) -> bool,
+    is_any_too: impl Fn(&T) -> bool,
+    may_hide: impl Fn(&P) -> bool,
+    meets: impl Fn(&P, &T) -> bool,
+) -> bool {
+    // `ends[n]`: what is left of the first can be what is left of the second from its part `n` on.
+    let mut ends: Vec<bool> =
+        (0..=other.len()).map(|at| other[at..].iter().all(&is_any_too)).collect();
+    for part in one.iter().rev() {
+        let mut here = vec![false; other.len() + 1];
+        for at in (0..=other.len()).rev() {
+            here[at] = match other.get(at) {
+                None => is_any(part) && ends[at],
+                Some(_) if is_any(part) => ends[at] || here[at + 1],
+                Some(next) if is_any_too(next) => here[at + 1] || may_hide(part) && ends[at],
+                Some(next) => ends[at + 1] && meets(part, next),
+            };
+        }
+        ends = here;
+    }
+    ends[0]
+}
+
 /// The same over any list: `is_any` parts of the pattern stand for any number of parts.
 pub(super) fn list_fits<P, T>(
     pattern: &[P],
@@ -68,6 +104,23 @@ pub(super) fn list_fits<P, T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_patterns_meet_where_one_text_is_both() {
+        for (one, other) in [
+            ("dep*", "deploy"),
+            ("*.pem", "key*"),
+            ("*", ""),
+            ("a*c", "*b*"),
+            ("**", "x"),
+            ("a*", "*a"),
+        ] {
+            assert!(meet(one, other) && meet(other, one), "{one} {other}");
+        }
+        for (one, other) in [("*.pem", "*.rs"), ("dep*", "src"), ("a", ""), ("a*b", "a*c")] {
+            assert!(!meet(one, other) && !meet(other, one), "{one} {other}");
+        }
+    }
 
     #[test]
     fn a_star_is_anything_and_nothing_else_is() {

@@ -1,23 +1,26 @@
 use chrono::{Datelike as _, NaiveTime, Weekday};
 use chrono_tz::Tz;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::Timestamp;
 
 /// When a policy holds: from one time of day to another, over midnight where the second is the earlier,
 /// on some days of the week.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hours {
     pub from: NaiveTime,
     /// The first instant at which it holds no more.
     pub to: NaiveTime,
     /// A span over midnight belongs to the day it begins on.
     pub days: Days,
+    #[serde(with = "by_name")]
     pub zone: Tz,
 }
 
 /// Days of the week.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Days(Vec<Weekday>);
 
 impl Hours {
@@ -94,6 +97,21 @@ impl Days {
 
     fn has(&self, day: Weekday) -> bool {
         self.0.contains(&day)
+    }
+}
+
+/// A zone as it is written down.
+mod by_name {
+    use chrono_tz::Tz;
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    pub(super) fn serialize<S: Serializer>(zone: &Tz, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(zone.name())
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Tz, D::Error> {
+        String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }
 

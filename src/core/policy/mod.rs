@@ -4,20 +4,25 @@
 //! An allow has to be sure of everything a request would run or write; a deny or an ask needs one part
 //! that fits. What cannot be read for sure is therefore never allowed here.
 
+mod before;
 mod fit;
 mod glob;
 mod hours;
+mod names;
 mod pattern;
 mod plain;
 mod tree;
 
+pub use before::{Before, Denied, Guard};
 pub(crate) use fit::other_field;
 pub use glob::Glob;
 pub use hours::{Days, Hours};
 pub(crate) use pattern::is_assignment;
 pub use pattern::{CommandPattern, NoPattern, PathPattern};
+pub use plain::NeverSure;
 pub(crate) use plain::{Plain, plain};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
 
@@ -27,7 +32,7 @@ use crate::{Timestamp, bridge::Risk, id::ProjectName};
 pub const SHELL_TOOLS: [&str; 1] = ["Bash"];
 
 /// One `[[policy]]` of the configuration, checked.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// What people call it; empty: it has its line alone.
     pub name: String,
@@ -47,7 +52,8 @@ pub struct Policy {
 }
 
 /// What becomes of a request that a policy fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Effect {
     Allow,
     Deny,
@@ -58,20 +64,28 @@ pub enum Effect {
 }
 
 /// Whether an allow lets through what otherwise needs its code typed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Catastrophic {
     #[default]
     Asked,
     Allowed,
 }
 
+/// Where a path from the root leads once links are followed; `None`: nobody knows.
+pub type Links = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// A request, as policies see it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Asking<'a> {
     pub tool: &'a str,
     pub input: &'a Value,
-    /// The folder it would run in, which relative paths are below.
+    /// The folder it would run in, which its own relative paths are below.
     pub cwd: &'a str,
+    /// The folders that relative paths of policies are below: the one that is worked in first.
+    pub folders: &'a [String],
+    /// `None`: links are not followed.
+    pub links: Option<&'a Links>,
     /// `None`: it belongs to none.
     pub project: Option<&'a str>,
     /// What people call whoever asks; `None`: nobody in particular.
@@ -96,10 +110,22 @@ pub struct Fitting<'a> {
     pub why: String,
 }
 
+impl Fitting<'_> {
+    /// What an agent reads whom it denies something.
+    pub fn denied(&self) -> String {
+        let Self { policy, why } = self;
+        let reason = policy.reason.as_deref().map(|reason| format!(" {reason}"));
+        let reason = reason.unwrap_or_default();
+        format!(
+            "{policy} does not allow this, because {why}.{reason} Nobody was asked; do it another way, or ask your person in words."
+        )
+    }
+}
+
 /// The first of them that fits decides.
 pub fn judge<'a>(policies: &'a [Policy], asking: &Asking<'_>) -> Judgement<'a> {
     let mut judgement = Judgement { decided: None, passed_over: Vec::new() };
-    let request = fit::Read::new(asking);
+    let request = fit::Read::new(asking, policies);
     for policy in policies {
         match fit::fits(policy, &request) {
             Ok(why) => {

@@ -11,7 +11,7 @@ use brush_parser::{
 
 use super::{pattern::is_assignment, tree};
 use crate::{
-    risk::{self, SHELLS, base, is_harmless},
+    risk::{self, LOOKED_THROUGH, RUNS_OTHERS, SHELLS, base, is_harmless},
     text,
 };
 
@@ -57,43 +57,19 @@ const OF_THE_SHELL: [&str; 24] = [
     "bind",
 ];
 
-/// Programs that run a program whose place among their words is not plain.
-const RUNS_OTHERS: [&str; 27] = [
-    "sudo",
-    "doas",
-    "su",
-    "pkexec",
-    "runuser",
-    "xargs",
-    "parallel",
-    "watch",
-    "chroot",
-    "unshare",
-    "nsenter",
-    "busybox",
-    "toybox",
-    "chronic",
-    "flock",
-    "script",
-    "strace",
-    "entr",
-    "coproc",
-    "caffeinate",
-    "systemd-run",
-    "direnv",
-    "mise",
-    "at",
-    "batch",
-    "ionice",
-    "stdbuf",
-];
+/// Why no [`Plain`] command ever begins with a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NeverSure {
+    ChangesTheShell,
+    RunsAnother,
+}
 
-/// Programs that run what stands behind them, and are looked through.
-const LOOKED_THROUGH: [&str; 7] = ["env", "nohup", "setsid", "command", "time", "timeout", "nice"];
-
-/// Whether no [`Plain`] command ever begins with it.
-pub(super) fn is_no_end(name: &str) -> bool {
-    OF_THE_SHELL.contains(&name) || RUNS_OTHERS.contains(&name) || LOOKED_THROUGH.contains(&name)
+pub(super) fn is_no_end(name: &str) -> Option<NeverSure> {
+    if OF_THE_SHELL.contains(&name) {
+        return Some(NeverSure::ChangesTheShell);
+    }
+    (RUNS_OTHERS.contains(&name) || LOOKED_THROUGH.contains(&name))
+        .then_some(NeverSure::RunsAnother)
 }
 
 /// The commands of `text`, all of them; or why it is not plain, which goes on after "it".
@@ -220,7 +196,9 @@ fn push(pieces: &[WordPieceWithSource], to: &mut String) -> Result<(), &'static 
     for piece in pieces {
         match &piece.piece {
             WordPiece::Text(text) => {
-                let filled = text.contains(['*', '?', '[']);
+                // A bracket that nothing closes is the program of that name.
+                let is_program = text == "[" && to.is_empty() && pieces.len() == 1;
+                let filled = text.contains(['*', '?', '[']) && !is_program;
                 let braces = text.contains('{') && (text.contains(',') || text.contains(".."));
                 if filled || braces || (to.is_empty() && text.starts_with('~')) {
                     return Err("holds a pattern that the shell fills in");

@@ -52,6 +52,8 @@ pub(super) fn pieces(word: &Word) -> Option<Vec<WordPieceWithSource>> {
 /// Every simple command in it, wherever it stands, and the scripts that stand within words.
 #[derive(Default)]
 pub(super) struct Everything {
+    /// Whether what is read now is fed by what stands before it.
+    piped: bool,
     pub(super) commands: Vec<Said>,
     pub(super) scripts: Vec<String>,
 }
@@ -68,7 +70,8 @@ impl Everything {
     fn list(&mut self, list: &CompoundList) {
         for item in &list.0 {
             for pipeline in pipelines(&item.0) {
-                for command in &pipeline.seq {
+                for (at, command) in pipeline.seq.iter().enumerate() {
+                    self.piped = at > 0;
                     self.command(command);
                 }
             }
@@ -127,7 +130,7 @@ impl Everything {
     }
 
     fn simple(&mut self, simple: &SimpleCommand) {
-        let mut said = Said::default();
+        let mut said = Said { piped: self.piped, ..Said::default() };
         for item in items(simple) {
             match item {
                 Part::Word(word) => said.words.push(self.word(word)),

@@ -32,19 +32,17 @@ const INTERPRETERS: &[&str] = &[
     "nawk",
 ];
 
-/// Programs that run the program behind them; any later word may be its name.
-const WRAPPERS: &[&str] = &[
-    "env",
-    "command",
-    "builtin",
-    "exec",
-    "nohup",
-    "nice",
-    "ionice",
-    "time",
-    "timeout",
-    "setsid",
-    "stdbuf",
+/// Programs that run what stands behind them, and are looked through where that is plain.
+pub(crate) const LOOKED_THROUGH: [&str; 7] =
+    ["env", "nohup", "setsid", "command", "time", "timeout", "nice"];
+
+/// Programs that run a program whose place among their words is not plain.
+pub(crate) const RUNS_OTHERS: [&str; 27] = [
+    "sudo",
+    "doas",
+    "su",
+    "pkexec",
+    "runuser",
     "xargs",
     "parallel",
     "watch",
@@ -57,34 +55,28 @@ const WRAPPERS: &[&str] = &[
     "flock",
     "script",
     "strace",
-    "sudo",
-    "doas",
-    "pkexec",
-    "su",
-    "runuser",
-    "docker",
-    "podman",
-    "kubectl",
-    "ssh",
     "entr",
-    "then",
-    "do",
-    "else",
-    "if",
-    "elif",
-    "while",
-    "until",
-    "!",
-    "{",
     "coproc",
     "caffeinate",
     "systemd-run",
-    "wsl",
     "direnv",
     "mise",
-    "npx",
-    "nix",
+    "at",
+    "batch",
+    "ionice",
+    "stdbuf",
 ];
+
+/// Words of the shell behind which a program stands, and programs that run one elsewhere.
+const BEFORE_OTHERS: [&str; 18] = [
+    "builtin", "exec", "docker", "podman", "kubectl", "ssh", "wsl", "npx", "nix", "then", "do",
+    "else", "if", "elif", "while", "until", "!", "{",
+];
+
+/// Whether any later word may be the name of a program that it runs.
+fn wraps(name: &str) -> bool {
+    LOOKED_THROUGH.contains(&name) || RUNS_OTHERS.contains(&name) || BEFORE_OTHERS.contains(&name)
+}
 
 /// Programs that take a command as one word.
 const TAKES_TEXT: &[&str] = &[
@@ -111,6 +103,8 @@ pub(super) fn judge(text: &str, cwd: &str) -> Vec<Finding> {
     kept
 }
 
+/// Bytes beyond which a script is not read for policies.
+const LONGEST: usize = 128 * 1024;
 /// Words of commands beyond which no more are kept.
 const MOST_WORDS: usize = 20_000;
 
@@ -118,8 +112,10 @@ const MOST_WORDS: usize = 20_000;
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) commands: Vec<Vec<String>>,
+    /// Those that are not fed by another.
+    pub(crate) unfed: Vec<Vec<String>>,
     /// Files that redirections name.
-    files: Vec<String>,
+    pub(crate) files: Vec<String>,
     words: usize,
     /// There was more than is kept.
     pub(crate) too_long: bool,
@@ -127,6 +123,9 @@ pub(crate) struct Seen {
 
 /// The commands of `text` as this reader sees them, and those that another reader found in it.
 pub(crate) fn seen(text: &str, commands: &[Command], scripts: &[String]) -> Seen {
+    if text.len() > LONGEST {
+        return Seen { too_long: true, ..Seen::default() };
+    }
     let mut judge = Judge { cwd: "/", found: Vec::new(), seen: Some(Seen::default()) };
     judge.script(text, 0);
     for command in commands {
@@ -154,12 +153,6 @@ impl Seen {
     /// Whether the folder of what comes later is another than that of what came before.
     pub(crate) fn changes_folder(&self) -> bool {
         self.commands.iter().any(|words| words.first().is_some_and(|name| changes_folder(name)))
-    }
-
-    /// Whatever could be the name of a file in it.
-    pub(crate) fn files(&self) -> Vec<&str> {
-        let words = self.commands.iter().flat_map(|words| words.get(1..).unwrap_or_default());
-        self.files.iter().chain(words).map(String::as_str).collect()
     }
 }
 
@@ -228,6 +221,10 @@ impl Judge<'_> {
         if let Some(seen) = &mut self.seen {
             seen.files.extend(command.writes.iter().chain(&command.reads).cloned());
             seen.add(&command.words);
+            if !command.piped && seen.unfed.len() < MOST_COMMANDS {
+                let plain = command.words.iter().skip_while(|word| is_assignment(&word.text));
+                seen.unfed.push(plain.map(|word| word.text.clone()).collect());
+            }
         }
         let words = &command.words
             [command.words.iter().take_while(|word| is_assignment(&word.text)).count()..];
@@ -237,7 +234,7 @@ impl Judge<'_> {
         if command.piped {
             self.found.extend(fed(words));
         }
-        if WRAPPERS.contains(&name) || is_assignment(&first.text) {
+        if wraps(name) || is_assignment(&first.text) {
             for at in 1..words.len() {
                 self.simple(&words[at..], depth);
                 if command.piped {
@@ -290,9 +287,7 @@ impl Judge<'_> {
                 self.shell(&arguments, depth);
             }
         }
-        if INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
-            || INTERPRETERS.contains(&name)
-        {
+        if is_interpreter(name) {
             self.found.extend(rules::program_text(&arguments.join(" ")));
         }
         if name == "git" {
@@ -335,6 +330,12 @@ impl Judge<'_> {
             self.script(text, depth + 1);
         }
     }
+}
+
+/// Whether it runs the program text that it is given.
+pub(crate) fn is_interpreter(name: &str) -> bool {
+    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    INTERPRETERS.contains(&plain) || INTERPRETERS.contains(&name)
 }
 
 /// A program that runs what it is fed through a pipe.

@@ -30,6 +30,19 @@ pub fn describe(tool: &str, input: &Value, cwd: &str) -> Described {
     request.finish(digest(tool, input, cwd))
 }
 
+/// Its risk alone, which takes less time where much would be changed.
+pub fn risk_of(tool: &str, input: &Value, cwd: &str) -> Risk {
+    let mut request = Request { wanted: Wanted::Risk, ..Request::new(input, cwd) };
+    request.tool(tool);
+    request.finish(String::new()).risk
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    All,
+    Risk,
+}
+
 /// A request on its way to being described.
 struct Request<'a> {
     input: &'a Value,
@@ -43,6 +56,7 @@ struct Request<'a> {
     look_alikes: usize,
     /// Keys of the input that are shown already.
     said: Vec<&'static str>,
+    wanted: Wanted,
 }
 
 impl<'a> Request<'a> {
@@ -58,6 +72,7 @@ impl<'a> Request<'a> {
             hidden: 0,
             look_alikes: 0,
             said: Vec::new(),
+            wanted: Wanted::All,
         }
     }
 
@@ -300,6 +315,9 @@ impl<'a> Request<'a> {
         let (path, old, new) = (self.name(path), self.show(&old).text, self.show(&new).text);
         if self.content.is_empty() {
             self.content = Rich::plain(path.clone()).wrapped(Style::Code);
+        }
+        if self.wanted == Wanted::Risk {
+            return String::new();
         }
         let (old, new) = whole_lines(old, new);
         unified_diff(&path, &old, &new)

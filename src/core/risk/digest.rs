@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// SHA-256, in hex, of what is asked: tool, input and folder as JSON with sorted keys. Two requests
 /// with the same digest are the same request.
-pub(super) fn digest(tool: &str, input: &Value, cwd: &str) -> String {
+pub fn digest(tool: &str, input: &Value, cwd: &str) -> String {
     let mut text = String::from("{\"cwd\":");
     canonical(&Value::from(cwd), &mut text);
     text.push_str(",\"input\":");

@@ -10,15 +10,17 @@ mod rules;
 mod shell;
 
 pub(crate) use command::{
-    SHELLS, Seen, base, changes_folder, finds_and_runs, is_assignment, runs_what_it_is_fed, seen,
+    LOOKED_THROUGH, RUNS_OTHERS, SHELLS, Seen, base, changes_folder, finds_and_runs, is_assignment,
+    is_interpreter, runs_what_it_is_fed, seen,
 };
-pub use describe::{Described, describe};
+pub use describe::{Described, describe, risk_of};
+pub use digest::digest;
 pub(crate) use place::{absolute as resolved, is_harmless};
 pub(crate) use shell::{Command, Word, read as read_words};
 
 /// The tools whose files stand in fields of their own.
-const FILE_TOOLS: [&str; 8] =
-    ["Write", "Edit", "MultiEdit", "NotebookEdit", "Read", "Grep", "Glob", "LS"];
+const FILE_TOOLS: [&str; 9] =
+    ["Write", "Edit", "MultiEdit", "NotebookEdit", "NotebookRead", "Read", "Grep", "Glob", "LS"];
 
 /// Whether a tool says in a field of its own which file it is about.
 pub fn is_file_tool(tool: &str) -> bool {

@@ -266,7 +266,8 @@ impl Reader {
         self.redirection = Redirection::None;
         let next = Command { piped: pipe, ..Command::default() };
         let command = std::mem::replace(&mut self.command, next);
-        if !command.words.is_empty() || !command.writes.is_empty() {
+        let Command { words, writes, reads, .. } = &command;
+        if ![words.is_empty(), writes.is_empty(), reads.is_empty()].iter().all(|it| *it) {
             self.script.commands.push(command);
         }
     }

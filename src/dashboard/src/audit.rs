@@ -75,7 +75,7 @@ impl Show {
     /// How the kinds begin that it takes; none: every kind.
     pub fn prefixes(self) -> &'static [&'static str] {
         match self {
-            Self::Decisions => &["gate_", "answer_", "grant_", "keys_"],
+            Self::Decisions => &["gate_", "tool_", "answer_", "grant_", "keys_"],
             Self::Sessions => &["session_", "launch_", "end_", "keys_", "file_", "prompt_"],
             Self::Runs => &["run_", "slots_"],
             Self::Access => &["pair", "unpair", "token_", "stranger_", "chat_", "readers_"],
@@ -162,7 +162,12 @@ fn row(line: &Line) -> Markup {
 
 /// `gate_answered` → "gate answered".
 fn kind(kind: &str) -> String {
-    kind.replace('_', " ")
+    match kind {
+        "gate_approved_by_one" => "one of several said yes".into(),
+        "gate_ruled" => "decided by a rule".into(),
+        "tool_denied" => "denied before it ran".into(),
+        other => other.replace('_', " "),
+    }
 }
 
 #[cfg(test)]

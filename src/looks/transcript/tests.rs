@@ -38,6 +38,7 @@ impl Run {
             mcp_url: None,
             role: Role::Worker,
             confinement: None,
+            guard: vigie_core::policy::Guard::default(),
         };
         fs::write(run.folder().join("spec.json"), serde_json::to_vec(&spec).unwrap()).unwrap();
         run

@@ -259,7 +259,7 @@ fn private(path: &Path) -> io::Result<File> {
 }
 
 /// Creates a file that only we may read, or adds to it.
-fn appended(path: &Path) -> io::Result<File> {
+pub(super) fn appended(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 

@@ -283,13 +283,13 @@ impl State {
     /// What the card shows of the form and of those who said yes.
     pub(in crate::decide) fn approval_facts(&self, gate: &Gate) -> Vec<Fact> {
         let Asked::Approval(approval) = &gate.ask else {
-            return self.said_yes(gate, gate.needed).into_iter().collect();
+            return self.said_yes(gate, gate.people_needed()).into_iter().collect();
         };
         let picked = approval.form.iter().zip(&gate.picked).filter_map(|(field, picked)| {
             let value = text::reveal(&text::mask(picked.as_deref()?).text).text.text;
             Some(Fact { label: text::reveal(&field_title(field)).text.text, value })
         });
-        picked.chain(self.said_yes(gate, approval.count)).collect()
+        picked.chain(self.said_yes(gate, gate.people_needed())).collect()
     }
 
     /// Who said yes so far, where more than one has to.

@@ -74,13 +74,20 @@ fn act(what: &What) -> Act {
 impl Work<'_> {
     /// Something became of a step that the runner has.
     pub(in crate::decide) fn step_told(&mut self, told: StepTold) {
-        let StepTold { run, step, attempt, told } = told;
+        let StepTold { run, step, attempt, told, denied } = told;
         let is_its = |work: &AtWork| {
             work.attempt == attempt && matches!(work.with, With::Runner { .. } | With::Held { .. })
         };
         let known = self.state.runs.get(run);
         if known.and_then(|known| known.at_work.get(&step)).is_some_and(is_its) {
             self.state.runs.end_work(run, &step);
+        }
+        let known = self.state.runs.get(run);
+        let is_news = known.is_some_and(|known| {
+            !known.run.told(&step, attempt, told.clone(), self.now).is_empty()
+        });
+        for call in denied.iter().filter(|_| is_news) {
+            self.step_tool_denied(run, &step, call);
         }
         self.tell_run(run, &step, attempt, told);
     }

@@ -3,10 +3,11 @@
 use super::{ruled::policy, world::World};
 use crate::{
     agent::{AgentEvent, Asked, Decision, ExitStatus, Scope},
-    bridge::Action,
+    bridge::{Action, CardState},
     command::{Command, Refusal, Reply},
     id::GateId,
     policy::Effect,
+    state::Role,
 };
 use chrono::TimeDelta;
 use serde_json::json;
@@ -142,4 +143,43 @@ fn the_grants_of_somebody_who_may_approve_no_more_are_worth_nothing() {
     w.state.rules.people.get_mut(&person).unwrap().role = crate::state::Role::Talker;
     let gate = w.asks_to_run("PD-285", "r2", "make test");
     assert!(is_asked(&w, gate));
+}
+
+#[test]
+fn a_grant_answers_what_else_waits_that_it_covers_and_each_once() {
+    let mut w = World::with(&["PD-285", "PD-300"]);
+    let like = w.asks_to_run("PD-300", "r1", "make test fast");
+    let other = w.asks_to_run("PD-300", "r2", "make deploy");
+    let risky = w.asks_to_run("PD-300", "r3", "rm -rf x");
+    w.asks_to_run("PD-285", "r4", "make test");
+    let said = w.taps("Approve its like for 8 h");
+    let code = w.state.gates[&like].code.to_string();
+    assert!(said.ends_with(&format!("It also answered {code}.")), "{said}");
+    assert!(!is_asked(&w, like) && is_asked(&w, other) && is_asked(&w, risky));
+    let CardState::Answered(decided) = w.card_state(like) else { panic!("its card says so") };
+    assert_eq!(decided.by.to_string(), "grant 1 of Inès Caradec");
+    assert_eq!(w.decisions().len(), 2);
+    w.crash();
+    let orders: Vec<_> = w.orders.iter().map(|(_, order)| order.id).collect();
+    let distinct: std::collections::HashSet<_> = orders.iter().collect();
+    assert_eq!(distinct.len(), 2, "told again, decided once");
+    w.state.rules.policies = vec![policy("", Effect::AskTwo, "make check")];
+    let two = w.asks_to_run("PD-300", "r5", "make check");
+    w.state.rules.policies.clear();
+    w.asks_to_run("PD-285", "r6", "make check");
+    w.taps("Approve its like for 8 h");
+    assert!(is_asked(&w, two), "two people were to answer it");
+}
+
+#[test]
+fn a_grant_of_somebody_who_may_no_longer_approve_is_marked() {
+    let mut w = World::with(&["PD-285"]);
+    w.asks_to_run("PD-285", "r1", "make test");
+    w.taps("Approve its like for 8 h");
+    let id = w.state.grants[&1].by.clone();
+    w.state.rules.people.get_mut(&id).unwrap().role = Role::Talker;
+    let gate = w.asks_to_run("PD-285", "r2", "make test");
+    assert!(is_asked(&w, gate));
+    let Reply::Grants(grants) = w.ask_as("second", Command::Grants).unwrap() else { panic!() };
+    assert!(!grants[0].counts);
 }

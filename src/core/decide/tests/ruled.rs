@@ -2,10 +2,10 @@
 
 use super::world::World;
 use crate::{
-    agent::{Asked, Decision, Scope, Settled},
+    agent::{AgentEvent, Asked, Decision, DeniedCall, Scope, Settled},
     bridge::{Action, CardState, Level},
-    command::{Command, Refusal},
-    id::GateId,
+    command::{Command, Refusal, Reply},
+    id::{GateId, TurnId},
     policy::{Catastrophic, CommandPattern, Effect, Policy},
 };
 use chrono::TimeDelta;
@@ -204,4 +204,48 @@ fn an_allow_that_says_so_lets_a_catastrophe_through() {
     assert_eq!(verdict(&w, gate), "Approved");
     let gate = w.asks_to_run("PD-285", "r2", "rm -rf target src");
     assert_eq!(verdict(&w, gate), "open");
+}
+
+fn denied(line: &str) -> AgentEvent {
+    let call = DeniedCall {
+        tool: "Read".into(),
+        line: line.into(),
+        digest: "d".into(),
+        rule: "policy `deployment` (line 3)".into(),
+        why: "it is one of `deploy/**`".into(),
+    };
+    AgentEvent::Denied { call }
+}
+
+#[test]
+fn what_was_denied_before_it_ran_stands_in_the_audit_each_time_and_is_told_a_few_times() {
+    let mut w = World::with(&["PD-285"]);
+    w.report("PD-285", denied("Read: deploy/key"));
+    assert_eq!(w.level_of("Denied by policy `deployment` (line 3): Read: deploy/key."), Level::Log);
+    let told = |w: &World, text: &str| w.shown.iter().filter(|it| it.text().contains(text)).count();
+    w.report("PD-285", denied("Read: deploy/key"));
+    for number in 0..100 {
+        w.report("PD-285", denied(&format!("Read: deploy/{number}")));
+    }
+    let entries = w.journal.iter().filter(|kind| *kind == "tool_denied").count();
+    assert_eq!(entries, 102);
+    assert_eq!((told(&w, "Denied by policy"), told(&w, "More was denied in this turn")), (5, 1));
+    let turn = Some(TurnId::new("t2"));
+    w.report("PD-285", AgentEvent::ForeignTurn { turn, text: "again".into() });
+    w.report("PD-285", denied("Read: deploy/key"));
+    assert_eq!(told(&w, "Denied by policy"), 6, "another turn");
+}
+
+#[test]
+fn whoever_asks_what_waits_hears_who_said_yes() {
+    let mut w = world(&[policy("deploys", Effect::AskTwo, "make deploy")]);
+    w.asks_to_run("PD-285", "r1", "make deploy");
+    w.writes("/waiting");
+    assert!(w.last().text().ends_with("(0 of 2 said yes)"), "{}", w.last().text());
+    w.taps("Approve");
+    w.writes("/waiting");
+    assert!(w.last().text().ends_with("(1 of 2 said yes: Inès Caradec)"), "{}", w.last().text());
+    let Reply::Waiting(gates) = w.ask(Command::Waiting).unwrap() else { panic!("gates") };
+    let fact = gates[0].shown.facts.last().unwrap();
+    assert_eq!((fact.label.as_str(), fact.value.as_str()), ("Said yes", "1 of 2: Inès Caradec"));
 }

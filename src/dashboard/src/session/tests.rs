@@ -33,6 +33,7 @@ fn view(life: Life) -> SessionView {
         heard: None,
         silent: None,
         stuck: None,
+        denied: Vec::new(),
         turn: None,
         last_words: None,
         spent: Spent { micro_usd: 1_860_000, input_tokens: 61_400, ..Spent::default() },

@@ -1,10 +1,14 @@
 //! The command line of a turn without a terminal. Source: Claude Code 2.1.332, `--help` and tried.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use vigie_core::policy::Guard;
 use vigie_workflow::run::Spent;
 
 use super::server::{PATH, TOKEN};
-use crate::runner::task::{Claude, Talk};
+use crate::{
+    agents::claude::{keep_guard, keep_hooks},
+    runner::task::{Claude, Talk},
+};
 
 /// What a step that may only read has, and more of these where it names them.
 const READING: [&str; 3] = ["Read", "Grep", "Glob"];
@@ -14,12 +18,18 @@ const LOOKING: [&str; 2] = ["WebFetch", "WebSearch"];
 /// not ten tries.
 const RETRIES: &str = "4";
 
-/// Seconds that it waits for our word on a call; we answer at once.
-const HOOK_TIMEOUT: u32 = 60;
+/// Seconds that it waits for our word on a call. We answer at once; a call that is late would go through.
+const HOOK_TIMEOUT: u32 = 86_400;
 
 /// # Errors
 /// Why it is not started at all.
-pub(super) fn arguments(claude: &Claude, before: Spent, url: &str) -> Result<Vec<String>, String> {
+/// `theirs`: the settings it reads by itself.
+pub(super) fn arguments(
+    claude: &Claude,
+    before: Spent,
+    url: &str,
+    theirs: &[Value],
+) -> Result<Vec<String>, String> {
     let mut args: Vec<String> =
         ["-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "default"]
             .map(str::to_owned)
@@ -30,7 +40,7 @@ pub(super) fn arguments(claude: &Claude, before: Spent, url: &str) -> Result<Vec
         Talk::GoOn { id } => with("--resume", id.clone()),
         Talk::Answered { asks, .. } => with("--resume", asks.conversation.clone()),
     }
-    with("--settings", settings(url));
+    with("--settings", settings(url, theirs, &claude.guard));
     if let Some(model) = &claude.model {
         with("--model", model.clone());
     }
@@ -80,12 +90,16 @@ pub(super) fn id(claude: &Claude) -> &str {
     }
 }
 
-fn settings(url: &str) -> String {
+fn settings(url: &str, theirs: &[Value], guard: &Guard) -> String {
+    let url = format!("{url}{PATH}");
     let hook = json!([{ "matcher": "*", "hooks": [{
-        "type": "http", "url": format!("{url}{PATH}"), "timeout": HOOK_TIMEOUT,
+        "type": "http", "url": url, "timeout": HOOK_TIMEOUT,
         "headers": { "Authorization": format!("Bearer ${TOKEN}") }, "allowedEnvVars": [TOKEN],
     }] }]);
-    json!({ "hooks": { "PreToolUse": hook, "PermissionRequest": hook } }).to_string()
+    let mut settings = json!({ "hooks": { "PreToolUse": hook, "PermissionRequest": hook } });
+    keep_hooks(&mut settings, &url, TOKEN, theirs);
+    keep_guard(&mut settings, guard);
+    settings.to_string()
 }
 
 /// What it needs besides what the step says; nothing that the step or the configuration sets is
@@ -116,6 +130,7 @@ mod tests {
             schema: None,
             micro_usd: None,
             max_turns: None,
+            guard: vigie_core::policy::Guard::default(),
         }
     }
 
@@ -123,7 +138,8 @@ mod tests {
     fn what_may_only_read_has_no_other_tools() {
         let tools =
             ["Bash(ls:*)", "WebFetch(domain:example.org)", "Edit"].map(str::to_owned).to_vec();
-        let args = arguments(&Claude { read_only: true, tools, ..claude() }, Spent::default(), "u");
+        let args =
+            arguments(&Claude { read_only: true, tools, ..claude() }, Spent::default(), "u", &[]);
         let args = args.unwrap();
         let at = args.iter().position(|arg| arg == "--tools").unwrap();
         assert_eq!(args[at + 1], "Read,Grep,Glob,WebFetch");
@@ -134,9 +150,9 @@ mod tests {
     fn money_that_is_spent_cannot_be_spent_again() {
         let limited = Claude { micro_usd: Some(1_500_000), ..claude() };
         let spent = |micro_usd| Spent { micro_usd, ..Spent::default() };
-        let args = arguments(&limited, spent(250_000), "u").unwrap();
+        let args = arguments(&limited, spent(250_000), "u", &[]).unwrap();
         assert!(args.contains(&"1.250000".to_owned()), "{args:?}");
-        let why = arguments(&limited, spent(1_500_000), "u").unwrap_err();
+        let why = arguments(&limited, spent(1_500_000), "u", &[]).unwrap_err();
         assert_eq!(why, "it has reached what it may cost, $1.50");
     }
 }

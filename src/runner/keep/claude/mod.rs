@@ -22,6 +22,7 @@ use super::{
     process::{GRACE, Program, Ran, Status, Takers},
 };
 use crate::{
+    agents::claude::settings_files,
     clock::Clock,
     runner::{
         place::{ERR, OUT},
@@ -94,10 +95,12 @@ impl Keeper {
     }
 
     fn one_turn(&mut self, claude: &Claude, before: Spent) -> Result<(Ran, Said), String> {
-        let permission = Arc::new(Permission::new(claude, self.mask.clone()));
+        let permission = Arc::new(Permission::new(claude, self.mask.clone(), self.folder.clone()));
         let door = server::open(permission)
             .map_err(|error| format!("its permissions cannot be watched over: {error}"))?;
-        let args = command::arguments(claude, before, &door.url)?;
+        let env = self.task.env.iter().cloned().collect();
+        let theirs = settings_files(&env, &self.task.cwd);
+        let args = command::arguments(claude, before, &door.url, &theirs)?;
         let usual = command::environment(&self.task.env, &door.token);
         let env: Vec<(&str, &str)> =
             usual.iter().map(|(name, value)| (*name, value.as_str())).collect();

@@ -8,12 +8,24 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+use vigie_core::{agent::DeniedCall, policy::Guard};
 
 use super::command::name;
-use crate::runner::{
-    keep::mask::Mask,
-    task::{Claude, Talk},
+use crate::{
+    agents::{
+        guard::{self, BEFORE_EVENT, Said, decision},
+        hooks::ToolCall,
+    },
+    clock::Clock,
+    runner::{
+        denials,
+        keep::mask::Mask,
+        task::{Claude, Talk},
+    },
 };
 
 /// Tools that change something and always ask, unless a rule lets them.
@@ -48,12 +60,17 @@ pub(super) struct Call {
     tool_use_id: Option<String>,
     #[serde(default)]
     agent_id: Option<String>,
+    #[serde(default)]
+    cwd: String,
 }
 
 pub(super) struct Permission {
     rules: Vec<String>,
+    guard: Guard,
     answered: Option<Answered>,
     mask: Arc<Mask>,
+    /// Of the attempt: what is denied is noted there.
+    folder: PathBuf,
     seen: Mutex<Seen>,
 }
 
@@ -74,7 +91,7 @@ struct Seen {
 }
 
 impl Permission {
-    pub(super) fn new(claude: &Claude, mask: Arc<Mask>) -> Self {
+    pub(super) fn new(claude: &Claude, mask: Arc<Mask>, folder: PathBuf) -> Self {
         let answered = match &claude.conversation {
             Talk::New { .. } | Talk::GoOn { .. } => None,
             Talk::Answered { asks, allow, words } => Some(Answered {
@@ -85,20 +102,42 @@ impl Permission {
                 words: words.clone(),
             }),
         };
-        Self { rules: claude.tools.clone(), answered, mask, seen: Mutex::default() }
+        let (rules, guard) = (claude.tools.clone(), claude.guard.clone());
+        Self { rules, guard, answered, mask, folder, seen: Mutex::default() }
     }
 
     /// What the hook answers.
     pub(super) fn decide(&self, mut call: Call) -> Value {
+        let before = call.hook_event_name == BEFORE_EVENT;
+        let said = if before { self.policies_say(&call) } else { Said::Nothing };
         self.mask.json(&mut call.tool_input); // as a person saw it
         match call.hook_event_name.as_str() {
-            "PreToolUse" => self.before(call),
+            BEFORE_EVENT => self.before(call, &said),
             "PermissionRequest" => self.would_ask(call),
             _ => json!({}),
         }
     }
 
-    fn before(&self, call: Call) -> Value {
+    /// By what it really is given.
+    fn policies_say(&self, call: &Call) -> Said {
+        let tool = ToolCall {
+            tool: call.tool_name.clone(),
+            input: call.tool_input.clone(),
+            id: call.tool_use_id.clone(),
+        };
+        let said = guard::judge(&self.guard, &tool, &call.cwd, Clock::system().now());
+        if let Said::Deny { call: denied, .. } = &said {
+            let (line, why) = (self.mask.text(&denied.line), self.mask.text(&denied.why));
+            denials::note(&self.folder, &DeniedCall { line, why, ..denied.clone() });
+        }
+        said
+    }
+
+    fn before(&self, call: Call, said: &Said) -> Value {
+        if matches!(said, Said::Deny { .. }) {
+            return said.answer();
+        }
+        let to_ask = matches!(said, Said::Ask { .. });
         let id = call.tool_use_id.unwrap_or_default();
         if let Some(answered) = self
             .answered
@@ -108,14 +147,15 @@ impl Permission {
             return answered.decision();
         }
         if call.agent_id.is_some() {
-            return json!({}); // putting it off would lose it (2.1.332)
+            // Putting it off would lose it (2.1.332).
+            return if to_ask { decision("deny", BELOW) } else { json!({}) };
         }
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let asked_for = seen
             .asked_for
             .iter()
             .any(|(tool, input)| *tool == call.tool_name && *input == call.tool_input);
-        if !asked_for && !self.surely_asks(&call.tool_name, &call.tool_input) {
+        if !to_ask && !asked_for && !self.surely_asks(&call.tool_name, &call.tool_input) {
             return json!({});
         }
         // Of several that are put off in one answer all but the last would be lost (2.1.332).
@@ -165,15 +205,10 @@ impl Answered {
     }
 }
 
-fn decision(what: &str, why: &str) -> Value {
-    json!({ "hookSpecificOutput": {
-        "hookEventName": "PreToolUse", "permissionDecision": what, "permissionDecisionReason": why,
-    } })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vigie_core::policy::{Catastrophic, CommandPattern, Effect, Glob, Policy};
     use vigie_workflow::run::{Asks, Spent};
 
     fn permission(tools: &[&str], conversation: Talk) -> Permission {
@@ -187,8 +222,9 @@ mod tests {
             schema: None,
             micro_usd: None,
             max_turns: None,
+            guard: vigie_core::policy::Guard::default(),
         };
-        Permission::new(&claude, Arc::new(Mask::new(&[])))
+        Permission::new(&claude, Arc::new(Mask::new(&[])), PathBuf::new())
     }
 
     fn fresh(tools: &[&str]) -> Permission {
@@ -238,6 +274,43 @@ mod tests {
         assert_eq!(permission.decide(call("PreToolUse", "Write", "", "1", true)), json!({}));
         let denied = permission.decide(call("PermissionRequest", "Write", "", "1", true));
         assert_eq!(denied["hookSpecificOutput"]["decision"]["message"], BELOW);
+    }
+
+    #[test]
+    fn what_a_policy_denies_is_denied_and_noted_and_what_it_asks_for_is_put_off() {
+        let policy = |effect, command: &str| Policy {
+            name: "tides".into(),
+            line: 2,
+            effect,
+            reason: None,
+            tools: Vec::new(),
+            commands: vec![CommandPattern::parse(command).unwrap()],
+            paths: Vec::new(),
+            projects: Vec::new(),
+            sessions: vec![Glob::new("release-*")],
+            hours: None,
+            catastrophic: Catastrophic::Asked,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let guarded = |asker: &str| {
+            let mut permission = fresh(&["Bash(cat:*)"]);
+            let policies = vec![policy(Effect::Deny, "cat *"), policy(Effect::Ask, "ls *")];
+            permission.guard = Guard { policies, asker: asker.into(), ..Guard::default() };
+            permission.folder = folder.path().into();
+            permission
+        };
+        assert_eq!(before(&guarded("build-1"), "Bash", "cat x", "1"), "none", "another run");
+        let permission = guarded("release-12");
+        assert_eq!(before(&permission, "Bash", "cat x", "1"), "deny");
+        assert_eq!(before(&permission, "Bash", "ls x", "2"), "defer", "though it is harmless");
+        assert_eq!(before(&permission, "Bash", "pwd", "3"), "none");
+        let below = permission.decide(call("PreToolUse", "Bash", "ls x", "4", true));
+        assert_eq!(below["hookSpecificOutput"]["permissionDecision"], "deny");
+        let noted = denials::read(folder.path());
+        let lines: Vec<_> = noted.iter().map(|call| call.line.as_str()).collect();
+        assert_eq!(lines, ["Bash: cat x"]);
+        let out = std::fs::read_to_string(folder.path().join("out")).unwrap();
+        assert_eq!(out, "[vigie] policy `tides` (line 2) denied Bash: cat x\n");
     }
 
     #[test]

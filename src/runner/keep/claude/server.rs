@@ -11,6 +11,7 @@ use std::{
 use subtle::ConstantTimeEq as _;
 
 use super::permission::Permission;
+use crate::agents::guard::refusal;
 
 /// The variable with the token, which is in its environment alone.
 pub(super) const TOKEN: &str = "VIGIE_HOOK_TOKEN";
@@ -52,8 +53,12 @@ fn answer(stream: &TcpStream, expected: &str, permission: &Permission) -> io::Re
     let (status, body) = match read(&mut reader, expected)? {
         Ok(body) => match serde_json::from_slice(&body) {
             Ok(call) => ("200 OK", permission.decide(call).to_string()),
-            Err(_) => ("400 Bad Request", String::new()),
+            // A call that fails lets its tool through (2.1.332).
+            Err(_) => ("200 OK", refusal("the call does not read").to_string()),
         },
+        Err(status @ "413 Content Too Large") => {
+            ("200 OK", refusal(&format!("the answer to its call is {status}")).to_string())
+        }
         Err(status) => (status, String::new()),
     };
     let mut stream = stream;

@@ -82,7 +82,13 @@ impl Outside {
             if fails { Outcome::Failed { why: "exit status 7".into() } } else { Outcome::Done };
         let output = Output { text: "fine".into(), ..Output::default() };
         let told = Told::Ended(Ended { output, ..Ended::of(outcome) });
-        world.step(crate::decide::Event::Step(StepTold { run, step, attempt, told }));
+        world.step(crate::decide::Event::Step(StepTold {
+            run,
+            step,
+            attempt,
+            told,
+            denied: vec![],
+        }));
         true
     }
 

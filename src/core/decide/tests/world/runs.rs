@@ -168,7 +168,13 @@ impl World {
 
     pub(in crate::decide::tests) fn tells(&mut self, name: &str, step: &str, told: Told) {
         let order = self.order_of(name, step);
-        let told = StepTold { run: order.run, step: order.step, attempt: order.attempt, told };
+        let told = StepTold {
+            run: order.run,
+            step: order.step,
+            attempt: order.attempt,
+            told,
+            denied: vec![],
+        };
         self.step(Event::Step(told));
     }
 
@@ -216,7 +222,7 @@ impl World {
     pub(in crate::decide::tests) fn tells_nothing(&mut self, name: &str, told: Told) {
         let (run, before) = (self.run_id(name), self.commits);
         let step = "ask".parse().unwrap();
-        self.step(Event::Step(StepTold { run, step, attempt: 1, told }));
+        self.step(Event::Step(StepTold { run, step, attempt: 1, told, denied: vec![] }));
         assert_eq!(self.commits, before);
     }
 
