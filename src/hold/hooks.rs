@@ -280,7 +280,7 @@ mod tests {
         let large = format!("\"{}\"", "x".repeat(BODY));
         let stop = r#"{"hook_event_name":"Stop"}"#;
         for (token, body) in
-            [("wrong", tool), (token.as_str(), "no json"), (&token, &large), (&token, stop)]
+            [("wrong", tool), (&*token, "no json"), (&*token, &*large), (&*token, stop)]
         {
             let no = answer(hooks.post("/hook/before", token, body).await).await;
             assert!(no.starts_with("HTTP/1.1 200") && no.contains(r#""deny""#), "{no}");
