@@ -25,5 +25,5 @@ pub use command::{CommandError, command_line};
 pub(in crate::agents) use text::{MAIL, PHONE};
 
 pub use probe::{Known, Probe, probe};
-pub use records::read_usage;
+pub use records::{UsageReader, read_usage};
 pub use transcript::{Said, Talk, What, find_transcript, read_transcript};

@@ -3,6 +3,7 @@
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
 mod accounts;
+mod afford;
 mod allowed;
 mod answers;
 mod asking;
@@ -72,8 +73,8 @@ use crate::{
     command::{Refusal, Reply, Request},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, OrderId, RunId, SessionId},
     ids::Ids,
-    ledger::Used,
-    run::{Catalog, Hook, StepOrder, StepTold},
+    ledger::{Prices, Used},
+    run::{Catalog, Hook, PutOff, StepOrder, StepTold},
     session::{Launch, Session},
     state::{Facts, JournalEntry, Row, State},
 };
@@ -143,6 +144,8 @@ pub enum Event {
     },
     /// What workflows there are, as their files say now.
     Catalog(Catalog),
+    /// What models cost from now on.
+    Prices(Prices),
     /// Something outside asks for a run; answered like a request.
     Hook(Hook),
     /// What became of a step of a run.
@@ -151,6 +154,13 @@ pub enum Event {
     Used {
         session: SessionId,
         entries: Vec<Used>,
+    },
+    /// An attempt's own agent stopped, and goes on later.
+    StepPutOff {
+        run: RunId,
+        step: StepPath,
+        attempt: u32,
+        put_off: PutOff,
     },
     /// What the records of an attempt's own agent have.
     StepUsed {
@@ -183,8 +193,10 @@ impl Event {
             | Self::Noted { .. }
             | Self::Pulse { .. }
             | Self::Catalog(_)
+            | Self::Prices(_)
             | Self::Hook(_)
-            | Self::Step(_) => &[],
+            | Self::Step(_)
+            | Self::StepPutOff { .. } => &[],
         }
     }
 }
@@ -267,6 +279,12 @@ pub enum Effect {
     },
     /// Carry out one attempt of a step, or find out what became of it.
     Step(Box<StepOrder>),
+    /// End that attempt's own agent; it goes on later in the same conversation.
+    PutOffStep {
+        run: RunId,
+        step: StepPath,
+        attempt: u32,
+    },
     /// End that attempt, with all its processes.
     StopStep {
         run: RunId,
@@ -323,11 +341,15 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
         Event::Noted { bridge, noted } => work.noted(&bridge, noted),
         Event::Pulse { bridge, health } => work.pulse(&bridge, health),
         Event::Catalog(catalog) => work.catalog(catalog),
+        Event::Prices(prices) => work.state.rules.prices = prices,
         Event::Hook(hook) => {
             let reply = work.hook(hook);
             work.out.reply = Some(reply);
         }
         Event::Step(told) => work.step_told(told),
+        Event::StepPutOff { run, step, attempt, put_off } => {
+            work.step_put_off(run, &step, attempt, put_off);
+        }
         Event::Used { session, entries } => work.session_used(session, entries),
         Event::StepUsed { run, step, attempt, entries } => {
             work.step_used(run, &step, attempt, entries);
@@ -344,6 +366,7 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.retry_accounts();
     work.offer_mail();
     work.hand_prompts();
+    work.give_room();
     work.tell_of_accounts();
     work.settle_read_answers();
     work.notice_stuck();
@@ -365,6 +388,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
         .chain(outages::next_due(state))
+        .chain(afford::next_due(state))
         .chain(called::next_call(state))
         .chain(morning::next_digest(state))
         .chain(mutes::next_end(state))

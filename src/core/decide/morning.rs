@@ -7,10 +7,12 @@ use std::fmt::Write as _;
 use super::{Work, ring::Spot, show};
 use crate::{
     Timestamp,
+    account::Scope,
     bridge::Level,
     delivery::{Outgoing, Rank},
     gate::Gate,
     id::{GateId, HumanId},
+    money,
     ringing::{DigestRow, Happened, Kind, Loudness},
     session::Life,
     state::{Row, State},
@@ -120,8 +122,10 @@ impl Work<'_> {
         self.since_then(human, since, spent)
     }
 
+    /// By steps of workflows as well.
     fn spent_by_all(&self) -> u64 {
-        self.state.sessions.values().map(|s| s.spent.micro_usd).sum()
+        let days = self.state.accounts.values().filter(|it| matches!(it.scope, Scope::Day { .. }));
+        days.map(|day| day.micro_usd).sum()
     }
 
     fn since_then(&self, human: &HumanId, since: Timestamp, spent: u64) -> Rich {
@@ -135,6 +139,17 @@ impl Work<'_> {
         if !open.is_empty() {
             text.push(&format!("\nWaiting for you ({}):", open.len()), Some(Style::Bold));
             self.push_waiting(&mut text, &open);
+        }
+        let stopped: Vec<_> = self.stopped_lines().collect();
+        if !stopped.is_empty() {
+            text.push(
+                &format!("\nStopped until you say so ({}):", stopped.len()),
+                Some(Style::Bold),
+            );
+            for line in stopped.iter().take(NAMED) {
+                text.push(&format!("\n{line}"), None);
+            }
+            text.push(&more_than(stopped.len()), None);
         }
         for (title, kinds) in [
             ("Failed", &[Kind::Failure][..]),
@@ -156,7 +171,7 @@ impl Work<'_> {
         }
         let cost = self.spent_by_all().saturating_sub(spent);
         if cost > 0 {
-            text.push(&format!("\nCost: {}, at list price", show::money(cost)), None);
+            text.push(&format!("\nCost: {}, at list price", money::spent(cost)), None);
         }
         if text.text.len() == before {
             text.push(" nothing happened, and nothing waits for you.", None);

@@ -11,6 +11,7 @@ use crate::{
     delivery::{Outgoing, Rank, Shown, Target},
     gate::Gate,
     id::RunId,
+    money,
     ringing::Kind,
     run::{KnownRun, RunLife, RunRow, Starter},
     state::{Chat, Row},
@@ -58,7 +59,7 @@ impl Work<'_> {
         let body = Body::Progress(Progress { lines, since: row.since(), ended, buttons });
         let post = Post { from: None, level: Level::Log, body };
         if row.shown.is_empty() {
-            row.shown = self.post_to_places(&row, &post, Rank::Progress);
+            row.shown = self.post_to_places(&row, Kind::Failure, &post, Rank::Progress);
             self.put(Row::Run(row));
         } else {
             self.change_progress(&row.shown, &post);
@@ -67,8 +68,8 @@ impl Work<'_> {
 
     /// Where it was started from, or in every chat that hears of sessions; and how loud it is there.
     /// What rings where nobody is heard any more goes everywhere.
-    fn places_of(&self, row: &RunRow, level: Level) -> Vec<(Target, Level)> {
-        let (kind, name) = (Kind::Failure, row.name());
+    fn places_of(&self, row: &RunRow, kind: Kind, level: Level) -> Vec<(Target, Level)> {
+        let name = row.name();
         let cause = Cause { kind, session: None, name, project: row.project.clone() };
         let everywhere = || {
             let all = self.state.hearing();
@@ -93,8 +94,8 @@ impl Work<'_> {
         self.state.chat_of(&place.bridge, &place.chat)
     }
 
-    fn post_to_places(&mut self, row: &RunRow, post: &Post, rank: Rank) -> Vec<Shown> {
-        let posts = self.places_of(row, post.level).into_iter().map(|(to, level)| {
+    fn post_to_places(&mut self, row: &RunRow, kind: Kind, post: &Post, rank: Rank) -> Vec<Shown> {
+        let posts = self.places_of(row, kind, post.level).into_iter().map(|(to, level)| {
             let post = Post { level, ..post.clone() };
             let draft = Draft {
                 to: to.clone(),
@@ -107,6 +108,21 @@ impl Work<'_> {
             Shown { delivery: self.deliver(draft), to }
         });
         posts.collect()
+    }
+
+    /// News of a run where it is shown, as loud as news of that kind is set to be and no louder than the
+    /// post itself.
+    pub(in crate::decide) fn post_news_of_run(
+        &mut self,
+        kind: Kind,
+        id: RunId,
+        post: &Post,
+        rank: Rank,
+    ) {
+        let Some(most) = self.loudness(kind).level() else { return };
+        let Some(row) = self.root_run(id).cloned() else { return };
+        let post = Post { level: post.level.min(most), ..post.clone() };
+        self.post_to_places(&row, kind, &post, rank);
     }
 
     /// What nobody in particular asked for, to all who hear of sessions.
@@ -125,7 +141,7 @@ impl Work<'_> {
         }
         let row = known.row.clone();
         let spent = known.run.spent().micro_usd;
-        let cost = if spent > 0 { format!(", {}", show::money(spent)) } else { String::new() };
+        let cost = if spent > 0 { format!(", {}", money::spent(spent)) } else { String::new() };
         let span = show::span(row.since(), self.now);
         let by = why.strip_prefix("by ").filter(|_| status == Finish::Cancelled);
         let by = by.map(|by| format!(" by {}", shown_words(by))).unwrap_or_default();
@@ -160,7 +176,7 @@ impl Work<'_> {
         let Some(set) = self.loudness(kind).level().or(asked) else { return };
         let level = if (level, set) == (Level::Note, Level::Ring) { set } else { level.min(set) };
         let post = show::note(level, text, buttons);
-        self.post_to_places(&row, &post, Rank::Final);
+        self.post_to_places(&row, Kind::Failure, &post, Rank::Final);
     }
 
     /// `release-12 runs since 4 min`.
@@ -196,7 +212,7 @@ impl Work<'_> {
         open.into_iter().map(|gate| gate.code.to_string()).collect()
     }
 
-    fn is_part_of(&self, part: RunId, run: RunId) -> bool {
+    pub(in crate::decide) fn is_part_of(&self, part: RunId, run: RunId) -> bool {
         part == run || self.root_run(part).is_some_and(|root| root.id == run)
     }
 
