@@ -4,6 +4,7 @@ mod doctor;
 mod host;
 #[cfg(feature = "matrix")]
 mod matrix;
+mod prices;
 mod sight;
 
 use chrono::TimeDelta;
@@ -26,7 +27,7 @@ use vigie_phone::{OpenError, PhoneBridge};
 use crate::{
     bridges::{self, Bridges, Invite},
     clock::Clock,
-    config::{Config, SecretFrom, Surroundings},
+    config::{Config, PriceList, SecretFrom, Surroundings},
     confine::{self, Lacking, Protection},
     hold::{ancestry, client},
     hub::{self, Hands, Health, Hub},
@@ -166,6 +167,8 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
     if let Some(phone) = phone.clone() {
         tasks.start("health", move |stop| tell_health(phone, health, stop));
     }
+    let list = ground.config.prices.clone();
+    let prices = prices::follow(&tasks, &hub, config_file.clone(), list);
     let doctor = doctor::examine(&ground, config_file);
     let outside = outside(Joined {
         hub: &hub,
@@ -177,6 +180,7 @@ pub async fn start(options: Options) -> Result<Daemon, DaemonError> {
         invites,
         matrix,
         doctor,
+        prices,
     });
     let parts = web::Parts { config: &config, data: &data, outside, clock, tasks: tasks.clone() };
     let started = web::start(parts).await?;
@@ -232,6 +236,7 @@ impl Hands for Reach {
             }
             Effect::Step(order) => self.runner.carry_out(*order),
             Effect::StopStep { run, step, attempt } => self.runner.stop(run, step, attempt),
+            Effect::PutOffStep { run, step, attempt } => self.runner.put_off(run, &step, attempt),
             Effect::Look { session, at, files, place } => {
                 self.sessions.look(*session, at, files, place);
             }
@@ -383,10 +388,15 @@ struct Joined<'a> {
     invites: Vec<(BridgeName, Invite)>,
     matrix: Option<Arc<dyn MatrixDesk>>,
     doctor: Examine,
+    prices: PricesNow,
 }
 
+/// What models cost, as it changes.
+type PricesNow = tokio::sync::watch::Receiver<Arc<PriceList>>;
+
 fn outside(joined: Joined) -> Outside {
-    let Joined { hub, store, ground, tasks, workflows, phone, invites, matrix, doctor } = joined;
+    let Joined { hub, store, ground, tasks, workflows, phone, invites, matrix, doctor, prices } =
+        joined;
     let programs = programs(hub, store, ground.clone(), tasks);
     let invites: Arc<HashMap<_, _>> = Arc::new(invites.into_iter().collect());
     let (events, history, mail) = (store.clone(), store.clone(), store.clone());
@@ -412,7 +422,7 @@ fn outside(joined: Joined) -> Outside {
             let store = mail.clone();
             Box::pin(async move { store.mailbox(query).await.map_err(unread) }) as Boxed<_>
         }),
-        ledger: read_ledger(store, &ground),
+        ledger: read_ledger(store, &ground, prices),
         workflows,
         secret: secrets(&ground),
         output: outputs(ground.data.clone()),
@@ -560,8 +570,8 @@ async fn read_events(
     Ok(rows.into_iter().map(event).collect())
 }
 
-fn read_ledger(store: &Store, ground: &Ground) -> Ledger {
-    let (zone, prices) = (ground.config.budget.zone, Arc::new(ground.config.prices.clone()));
+fn read_ledger(store: &Store, ground: &Ground, prices: PricesNow) -> Ledger {
+    let zone = ground.config.budget.zone;
     let (sums, work) = (store.clone(), store.clone());
     Ledger {
         usage: Arc::new(move |question| {

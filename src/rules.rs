@@ -1,14 +1,17 @@
 //! The configuration as the core sees it.
 
 use chrono::TimeDelta;
-use std::{collections::HashSet, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 use vigie_core::{
     answer::Words,
     bridge::{Bridge, Limits, Room},
-    id::{AgentName, BridgeName, ChatId, HumanId},
+    id::{AgentName, BridgeName, ChatId, HumanId, ProjectName},
     ringing::Ringing,
     route::{BadPrefix, StoryPattern},
-    state::{Accounts, Chat, Person, Project, Rules, WorktreeRule},
+    state::{Accounts, Chat, Person, Project, Rules, WorkflowRules, WorktreeRule},
 };
 
 use crate::{
@@ -39,7 +42,7 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
         strangers: config.access.strangers,
         without_mail: without_mail(config),
         bounds: config.bounds.clone(),
-        workflows: config.workflows.rules.clone(),
+        workflows: WorkflowRules { agent_of: agent_of(config), ..config.workflows.rules.clone() },
         lord: config.lord.clone(),
         accounts: accounts(config),
         policies: config.policies.clone(),
@@ -52,6 +55,15 @@ pub fn rules(config: &Config, bridges: &[Arc<dyn Bridge>]) -> Result<Rules, BadP
 fn without_mail(config: &Config) -> HashSet<AgentName> {
     let without = config.agents.iter().filter(|agent| !agent.kind.takes_mail());
     without.map(|agent| agent.name.clone()).collect()
+}
+
+/// Which agent a step of each project has for itself.
+fn agent_of(config: &Config) -> HashMap<ProjectName, AgentName> {
+    let of = |project: &config::Project| {
+        let agent = config.claude_of(project)?;
+        Some((project.name.clone(), agent.name.clone()))
+    };
+    config.projects.iter().filter_map(of).collect()
 }
 
 /// Times are told in the zone of the first who has one, else in that of this machine.

@@ -71,7 +71,7 @@ async fn what_a_limit_cuts_off_goes_on_after_its_reset_and_nothing_is_lost() {
     stage.tells("PD-285", "first => limited 20 say the tide is in").await;
     let limited = stage.home.session_is("PD-285", "limited").await;
     let until = limited["detail"].as_str().unwrap();
-    assert!(until.starts_with("is at its usage limit until "), "{limited}");
+    assert!(until.starts_with("team is at its usage limit until "), "{limited}");
     stage.tells("PD-286", "second => say the tide is out").await;
     stage.tells("PD-285", "third => say the boats are up").await;
     stage.home.session_is("PD-286", "limited").await;
@@ -100,7 +100,7 @@ async fn a_login_that_is_lost_is_said_and_what_waits_goes_on_when_it_is_back() {
     stage.phone.hears("At the desk: vigie attach PD-285").await;
     stage.tells("PD-285", "second => say and closed again").await;
     let session = stage.home.session_is("PD-285", "limited").await;
-    assert_eq!(session["detail"], "is not logged in", "{session}");
+    assert_eq!(session["detail"], "team is not logged in", "{session}");
     assert_eq!(session["queued"], 1);
     stage.model.unlock();
     stage.retries().await;

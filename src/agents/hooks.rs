@@ -344,7 +344,7 @@ fn rules_for_session(suggestions: &[Value]) -> Vec<Value> {
 }
 
 /// Source of the words: `StopFailure.error`, observed per HTTP status.
-fn failure(error: &str) -> FailureKind {
+pub(crate) fn failure(error: &str) -> FailureKind {
     match error {
         "rate_limit" => FailureKind::Limit,
         "server_error" | "overloaded" => FailureKind::Service,

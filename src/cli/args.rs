@@ -102,7 +102,15 @@ pub enum Command {
     /// Go on with an ended session
     Resume { name: String },
     /// Have another agent go on with a session's story
-    Handover { name: String, agent: String },
+    ///
+    /// The session ends and keeps its context. Another one of the same name starts in the same folder and
+    /// on the same branch: its first words are a brief of Vigie's, then comes what waited.
+    Handover {
+        /// The session whose story it is
+        name: String,
+        /// The agent that goes on with it, by its name in the configuration
+        agent: String,
+    },
     /// Try an account again that is stopped: at its limit, not logged in
     Retry {
         /// Its name; all that are stopped without
@@ -133,7 +141,7 @@ pub enum Command {
     Mute {
         /// The session, or all
         name: Option<String>,
-        /// For how long: 30m, 2h, 1d
+        /// For how long: 30m, 2h, 1d; seven days at most
         #[arg(value_name = "TIME", default_value = "2h")]
         time: String,
     },
@@ -510,9 +518,9 @@ pub enum UsageWhat {
 
 #[derive(Debug, clap::Args)]
 pub struct Budget {
-    /// The session or story; alone: whatever runs, and the day
+    /// The session, story or run, or `day`; alone: whatever runs, and the day
     pub name: Option<String>,
     /// Dollars, such as 5 or 2.50; or more, none, usual
-    #[arg(requires = "name", value_name = "AMOUNT")]
+    #[arg(requires = "name", value_name = "AMOUNT", allow_negative_numbers = true)]
     pub amount: Option<String>,
 }

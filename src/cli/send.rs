@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::{Desk, args::Send, failure::Failure};
+use super::{Desk, args::Send, failure::Failure, plain};
 use crate::web::{
     client::segment,
     shapes::{FormShape, SendText, Stored},
@@ -17,10 +17,11 @@ pub(super) async fn run(args: Send, desk: &Desk) -> Result<(), Failure> {
     let form = if command { FormShape::Command } else { FormShape::Text };
     let path = format!("/sessions/{}/send", segment(&name));
     let stored: Stored = desk.client.post(&path, &SendText { text, form }).await?;
-    desk.out.show(&stored, |_, stored| match stored.ahead {
-        0 => format!("stored, {} takes it next", stored.session),
-        1 => format!("stored, {} takes it after one other", stored.session),
-        ahead => format!("stored, {} takes it after {ahead} others", stored.session),
+    desk.out.show(&stored, |_, stored| match (&stored.kept, stored.ahead) {
+        (Some(kept), _) => format!("stored and kept: {}", plain::line(kept)),
+        (None, 0) => format!("stored, {} takes it next", stored.session),
+        (None, 1) => format!("stored, {} takes it after one other", stored.session),
+        (None, ahead) => format!("stored, {} takes it after {ahead} others", stored.session),
     })
 }
 

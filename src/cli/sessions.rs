@@ -86,7 +86,7 @@ fn rank(session: &SessionShape) -> u8 {
         "waiting" | "needs_desk" => 0,
         "lost" => 2,
         "ended" => 3,
-        _ if session.over_budget => 0,
+        "limited" if session.over_budget => 0,
         _ => 1,
     }
 }
@@ -95,10 +95,10 @@ fn row(out: &Out, session: &SessionShape, depth: usize) -> Vec<Cell> {
     let (mark, ink, state) = match session.state.as_str() {
         "waiting" => ("◆", Some(Ink::Wait), format!("waits: {}", session.waiting.join(" "))),
         "needs_desk" => ("◆", Some(Ink::Wait), "needs you at the desk".into()),
+        "limited" if session.over_budget => ("◆", Some(Ink::Wait), "used up: write to it".into()),
         "limited" => ("◐", Some(Ink::Wait), "at its limit".into()),
         "lost" => ("✕", Some(Ink::Bad), "lost".into()),
         "ended" => ("○", Some(Ink::Dim), "ended".into()),
-        _ if session.over_budget => ("◆", Some(Ink::Wait), "used up: write to it".into()),
         "working" => ("●", None, "working".into()),
         other => ("○", None, other.replace('_', " ")),
     };
@@ -110,13 +110,15 @@ fn row(out: &Out, session: &SessionShape, depth: usize) -> Vec<Cell> {
         0 => session.name.clone(),
         depth => format!("{}└ {}", "  ".repeat(depth - 1), session.name),
     };
+    // What a person has to do about it is said whole.
+    let width = if session.state == "limited" { LIMITED_WIDTH } else { ABOUT_WIDTH };
     vec![
         cell(mark.into()),
         Cell::inked(out, Ink::Bold, name),
         cell(format!("{state}{}", line(session))),
         Cell::plain(out.when(session.since)),
         Cell::inked(out, Ink::Dim, place(session, depth)),
-        Cell::plain(shorten(&plain::line(about(session)), ABOUT_WIDTH)),
+        Cell::plain(shorten(&plain::line(about(session)), width)),
     ]
 }
 
@@ -152,6 +154,9 @@ fn about(session: &SessionShape) -> &str {
 
 /// Columns of the last field; the rest of a line is some fifty columns.
 const ABOUT_WIDTH: usize = 48;
+
+/// The same where it says what stops a session.
+const LIMITED_WIDTH: usize = 160;
 
 fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
@@ -191,6 +196,8 @@ mod tests {
             over_budget: false,
             micro_usd: 0,
             input_tokens: 0,
+            cached_tokens: 0,
+            needs_you: false,
             output_tokens: 0,
         }
     }
@@ -210,7 +217,7 @@ mod tests {
             ..session("c", "working", Some("b"))
         };
         let apart = SessionShape { isolated: true, ..session("e", "idle", Some("d")) };
-        let spent = SessionShape { over_budget: true, ..session("g", "idle", Some("gone")) };
+        let spent = SessionShape { over_budget: true, ..session("g", "limited", Some("gone")) };
         let lost = SessionShape {
             detail: Some("signal 9".into()),
             summary: Some("was fine".into()),

@@ -19,6 +19,7 @@ use crate::{
         },
     },
 };
+use vigie_core::money;
 
 pub(super) async fn run(args: Usage, desk: &Desk) -> Result<(), Failure> {
     if let Some(UsageWhat::Prices) = args.what {
@@ -89,12 +90,12 @@ fn name(line: &UsageLine) -> String {
 fn cells(line: &UsageLine, first: Cell) -> Vec<Cell> {
     let write = line.cache_write_5m.saturating_add(line.cache_write_1h);
     let numbers = [line.input, line.output, line.cache_read, write, line.messages];
-    let money = if line.unpriced_tokens > 0 {
-        format!("{} + ?", money(line.micro_usd))
+    let spent = if line.unpriced_tokens > 0 {
+        format!("{} + ?", money::spent(line.micro_usd))
     } else {
-        money(line.micro_usd)
+        money::spent(line.micro_usd)
     };
-    [first, Cell::plain(money)]
+    [first, Cell::plain(spent)]
         .into_iter()
         .chain(numbers.map(|number| Cell::plain(count(number))))
         .collect()
@@ -141,7 +142,7 @@ fn delegation_words(out: &Out, rows: &Vec<DelegationShape>) -> String {
         lines.push(vec![
             Cell::plain(row.words.as_str()),
             Cell::plain(count(row.count)),
-            Cell::plain(spread(&row.micro_usd, money)),
+            Cell::plain(spread(&row.micro_usd, money::spent)),
             Cell::plain(spread(&row.tokens, count)),
             Cell::plain(spread(&row.millis, took)),
         ]);
@@ -167,7 +168,7 @@ fn took(millis: u64) -> String {
     }
 }
 
-/// What holds here, whether Vigie runs or not: what runs reads the files when it starts.
+/// What holds here, whether Vigie runs or not: what runs reads the file when it changes.
 fn prices(desk: &Desk) -> Result<(), Failure> {
     let list =
         PriceList::load(&desk.around.config).map_err(|error| Failure::usage(error.to_string()))?;
@@ -188,7 +189,7 @@ fn prices(desk: &Desk) -> Result<(), Failure> {
             let _ = write!(text, "\nThey are {shipped}. To change or add some, write {own}.");
         }
         text.push_str(
-            "\nVigie reads them when it starts; an answer keeps the price of its moment.",
+            "\nWhat you change there counts within seconds; an answer keeps the price of its moment.",
         );
         text
     })
@@ -207,30 +208,11 @@ fn price_words(out: &Out, shape: &PricesShape) -> String {
             price.cache_write_1h,
         ];
         let first = Cell::plain(format!("{}{own}", plain::line(&price.model)));
-        rows.push([first].into_iter().chain(numbers.map(|n| Cell::plain(usd(n)))).collect());
+        rows.push(
+            [first].into_iter().chain(numbers.map(|n| Cell::plain(money::dollars(n)))).collect(),
+        );
     }
     format!("{}\nDollars for a million tokens.", table(&rows))
-}
-
-/// "0.125", "4.00": as many digits as it takes, at least two.
-fn usd(micro: u64) -> String {
-    let mut text = format!("{}.{:06}", micro / 1_000_000, micro % 1_000_000);
-    while text.ends_with('0') && !text[..text.len() - 1].ends_with('.') {
-        text.pop();
-    }
-    if text.split('.').nth(1).is_some_and(|part| part.len() == 1) {
-        text.push('0');
-    }
-    text
-}
-
-/// "$4.10"; what is less than a cent in tenths of one.
-fn money(micro_usd: u64) -> String {
-    match micro_usd {
-        0 => "$0.00".into(),
-        1..10_000 => format!("$0.{:04}", micro_usd.div_ceil(100)),
-        _ => format!("${}.{:02}", micro_usd / 1_000_000, micro_usd / 10_000 % 100),
-    }
 }
 
 /// "1,234,567".
@@ -278,10 +260,10 @@ mod tests {
             unpriced: vec![UnpricedShape { model: "heron-9".into(), tokens: 999 }],
         };
         insta::assert_snapshot!(words(&out, &shape), @r"
-        story            money        in     out  cache read  cache write  answers
-        PD-285           $4.12        1,200  345  1,234,567   15           7
-        PD-2⟦U+001B⟧[2J  $0.0013 + ?  1,200  345  1,234,567   15           7
-        total            $4.12 + ?    1,200  345  1,234,567   15           7
+        story            money            in     out  cache read  cache write  answers
+        PD-285           $4.13            1,200  345  1,234,567   15           7
+        PD-2⟦U+001B⟧[2J  under $0.01 + ?  1,200  345  1,234,567   15           7
+        total            $4.13 + ?        1,200  345  1,234,567   15           7
         no price for model heron-9: 999 tokens unpriced
         A price goes into prices.toml beside the configuration; `vigie usage prices` shows where.
         ");
@@ -301,12 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short_and_never_less_than_they_are() {
-        assert_eq!(
-            [0, 1, 9999, 10_000, 1_239_999].map(money).join(" "),
-            "$0.00 $0.0001 $0.0100 $0.01 $1.23"
-        );
-        assert_eq!([125_000, 4_000_000, 200_000].map(usd).join(" "), "0.125 4.00 0.20");
+    fn numbers_are_read_at_a_glance() {
         assert_eq!([0, 999, 1000, 1_234_567].map(count).join(" "), "0 999 1,000 1,234,567");
         assert_eq!([1, 119_000, 120_000, 7_200_000].map(took).join(", "), "1 s, 119 s, 2 min, 2 h");
     }

@@ -6,18 +6,26 @@ use super::{
     out::{Ink, Out},
     plain,
 };
-use crate::web::shapes::{GateShape, QuestionShape};
+use crate::web::shapes::{GateShape, QuestionShape, SessionShape};
 
 pub(super) async fn run(desk: &Desk) -> Result<(), Failure> {
     let gates: Vec<GateShape> = desk.client.get("/waiting").await?;
-    desk.out.show(&gates, |out, gates| words(out, gates))
+    let sessions: Vec<SessionShape> = desk.client.get("/sessions").await?;
+    desk.out.show(&gates, |out, gates| words(out, gates, &sessions))
 }
 
-fn words(out: &Out, gates: &[GateShape]) -> String {
-    if gates.is_empty() {
-        return "Nothing waits for you.".into();
-    }
-    gates.iter().map(|gate| card(out, gate)).collect::<Vec<_>>().join("\n\n")
+fn words(out: &Out, gates: &[GateShape], sessions: &[SessionShape]) -> String {
+    let stopped = sessions.iter().filter(|session| session.needs_you);
+    let cards = gates.iter().map(|gate| card(out, gate));
+    let all: Vec<_> = cards.chain(stopped.map(|session| stop(out, session))).collect();
+    if all.is_empty() { "Nothing waits for you.".into() } else { all.join("\n\n") }
+}
+
+/// A session that does nothing until somebody does something about it.
+fn stop(out: &Out, session: &SessionShape) -> String {
+    let why = plain::line(session.detail.as_deref().unwrap_or_default());
+    let name = out.ink(Ink::Wait, &format!("◐  {} is stopped", session.name));
+    format!("{name}  {}\n    {why}", out.when(session.since))
 }
 
 /// Everything before the answer: who, what exactly, what follows by itself.

@@ -338,6 +338,14 @@ pub(crate) fn matrix_user(text: &str) -> Option<String> {
 pub const EXAMPLE: &str = include_str!("../../config.example.toml");
 
 impl Config {
+    /// Whose program a step of that project has for itself where it needs Claude Code: the project's own
+    /// agent where it is that, else the first that is.
+    pub fn claude_of(&self, project: &Project) -> Option<&Agent> {
+        let is_claude = |agent: &&Agent| agent.kind == AgentKind::Claude;
+        let own = self.agents.iter().find(|agent| agent.name == project.agent);
+        own.filter(is_claude).or_else(|| self.agents.iter().find(is_claude))
+    }
+
     /// Reads `around.config`. A file that is not there gives the defaults, unless somebody named
     /// it (`named`).
     pub fn load(around: &Surroundings, named: Named) -> Result<Self, ConfigError> {

@@ -24,6 +24,7 @@ impl Check<'_> {
                 .unwrap_or(usual.project_steps),
             runs: self.many(row.open_runs, &OPEN_RUNS, runs).unwrap_or(usual.runs),
             agents: self.many(row.agent_steps, &STEPS, steps).unwrap_or(usual.agents),
+            ..usual
         };
         let armed = triggers.iter().filter_map(|name| self.armed(name, config)).collect();
         Workflows { triggers: armed, rules }

@@ -164,9 +164,11 @@ impl Wanted {
     }
 }
 
-/// Dollars with at most six decimals, in millionths.
+/// Dollars with at most six decimals, in millionths. A comma stands for the point where nothing else can be
+/// meant: with one or two digits behind it.
 fn micro_usd(text: &str) -> Option<u64> {
-    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let comma = text.split_once(',').filter(|(_, part)| matches!(part.len(), 1 | 2));
+    let (whole, part) = comma.or_else(|| text.split_once('.')).unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !digits(whole) || !digits(part) || whole.len() > 6 || part.len() > 6 {
         return None;
@@ -186,9 +188,15 @@ mod tests {
         assert_eq!(Wanted::read("5"), usd(5_000_000));
         assert_eq!(Wanted::read(" $2.50 "), usd(2_500_000));
         assert_eq!(Wanted::read("0.000001"), usd(1));
+        assert_eq!(Wanted::read("1,50"), usd(1_500_000));
+        assert_eq!(Wanted::read("1,5"), usd(1_500_000));
         assert_eq!(Wanted::read("None"), Some(Wanted::NoLimit));
         for nothing in ["", "0", "-1", "5e3", "5.", ".5", "5 dollars", "1.0000001", "12345678"] {
             assert_eq!(Wanted::read(nothing), None, "{nothing}");
+        }
+        // A thousand and a half, or one and a half?
+        for unclear in ["1,500", "1,", ",50", "1,234.50", "1.234,50", "1,5,0"] {
+            assert_eq!(Wanted::read(unclear), None, "{unclear}");
         }
     }
 }

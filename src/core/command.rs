@@ -203,6 +203,8 @@ pub enum Reply {
         prompt: PromptId,
         session: SessionName,
         ahead: usize,
+        /// Why it does not go in though nothing is ahead of it: "claude is at its usage limit until 04:11".
+        kept: Option<String>,
     },
     /// Ordered, with the words to show.
     Done {
@@ -358,6 +360,10 @@ pub enum Refusal {
     /// `retry_after`: in seconds.
     #[error("{workflow} was started {most} times within a minute, and more is not")]
     TooOften { workflow: String, most: usize, retry_after: u64 },
+    #[error("no account is stopped")]
+    NothingStopped,
+    #[error("no account is called `{name}`")]
+    NoAccount { name: String, near: Vec<String>, known: Vec<String> },
     #[error("nothing is wrong with {account}")]
     AccountWorks { account: String, troubled: Vec<AccountName> },
     #[error("{0}")]
@@ -480,6 +486,10 @@ impl Refusal {
             Self::NoRun { near, .. } => or_near(near, "`vigie workflow runs` lists them.".into()),
             Self::TooOften { retry_after, .. } => Some(format!("Try again in {retry_after} s.")),
             Self::OtherKey { .. } => Some("Use a new key for a new run.".into()),
+            Self::NoAccount { near, .. } if !near.is_empty() => {
+                Some(format!("Did you mean {}?", near.join(" or ")))
+            }
+            Self::NoAccount { known, .. } => Some(format!("Accounts: {}.", known.join(", "))),
             Self::AccountWorks { troubled, .. } if troubled.is_empty() => None,
             Self::AccountWorks { troubled, .. } => {
                 Some(format!("Accounts that are stopped: {}.", join(troubled)))
@@ -495,7 +505,8 @@ impl Refusal {
             Self::NotWritten { .. } => {
                 Some("Look at the disk of the data folder: `vigie doctor`.".into())
             }
-            Self::AlreadyDecided(_)
+            Self::NothingStopped
+            | Self::AlreadyDecided(_)
             | Self::BadName(_)
             | Self::NotRun(_)
             | Self::NotHandedOver(_)

@@ -154,14 +154,6 @@ pub enum TooLate {
 }
 
 impl Gate {
-    /// How many people have to say yes.
-    pub fn people_needed(&self) -> u32 {
-        match &self.ask {
-            Asked::Approval(approval) => approval.count,
-            Asked::Permission { .. } | Asked::Questions { .. } | Asked::Plan { .. } => self.needed,
-        }
-    }
-
     /// The session that asks; `None`: a step of a run does.
     pub fn session(&self) -> Option<SessionId> {
         match &self.waits {

@@ -336,7 +336,8 @@ pub struct DelegationRow {
 }
 
 /// The middle of many numbers, and how far they lie apart: a quarter is below `low`, a quarter above
-/// `high`.
+/// `high`. Between two of the numbers a value is taken in proportion (Hyndman and Fan's type 7, what
+/// spreadsheets call QUARTILE.INC), and rounded to a whole one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spread {
     pub low: u64,
@@ -350,8 +351,13 @@ impl Spread {
     pub fn of(mut numbers: Vec<u64>) -> Self {
         numbers.sort_unstable();
         let last = numbers.len().saturating_sub(1);
-        // Between two, the nearer one; of two as near, the lower.
-        let at = |quarter: usize| numbers.get((last * quarter + 1) / 4).copied().unwrap_or(0);
+        let at = |quarter: usize| {
+            let (place, rest) = (last * quarter / 4, last * quarter % 4);
+            let below = numbers.get(place).copied().unwrap_or(0);
+            let above = numbers.get(place + 1).copied().unwrap_or(below);
+            let part = u128::from(above - below) * rest as u128;
+            below + u64::try_from((part + 2) / 4).unwrap_or(u64::MAX)
+        };
         Self {
             low: at(1),
             median: at(2),

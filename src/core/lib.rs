@@ -20,6 +20,7 @@ pub mod ledger;
 pub mod limit;
 pub mod mail;
 pub mod menu;
+pub mod money;
 pub mod nearest;
 pub mod outage;
 pub mod policy;

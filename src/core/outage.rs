@@ -10,6 +10,9 @@ use crate::{
     session::TurnOfStep,
 };
 
+/// What an agent is told when it may go on.
+pub const GO_ON: &str = "Go on where you were cut off.";
+
 /// An account as it is kept.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutageRow {
@@ -139,12 +142,27 @@ pub struct Cut {
 /// Why a session does not work right now, for lists and pages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitedView {
-    pub account: AccountName,
-    pub why: Why,
-    /// When it goes on by itself; `None`: once somebody did what it takes.
-    pub until: Option<Timestamp>,
-    /// "is at its usage limit until 04:11", to stand behind the account's name.
+    /// What stands still: an account's name, "the story PD-285", "the day 2026-11-30", a session.
+    pub whose: String,
+    /// "is at its usage limit until 04:11", to stand behind that.
     pub words: String,
     /// What stands behind "at its limit" in lists: "until 04:11", "not logged in".
     pub detail: String,
+    pub ends: Ends,
+}
+
+impl LimitedView {
+    /// All of it: "claude is at its usage limit until 04:11".
+    pub fn sentence(&self) -> String {
+        format!("{} {}", self.whose, self.words)
+    }
+}
+
+/// What ends it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ends {
+    ByItself,
+    /// Somebody has to do something.
+    BySomebody,
 }

@@ -30,7 +30,7 @@ pub enum Kind {
     Failure,
     /// Nothing happens in a session that works, or it needs the desk.
     Stuck,
-    /// A usage limit, or what was set aside, is used up.
+    /// A usage limit, a budget, or what was set aside, is used up.
     Limit,
     /// A turn, a session or a run came to its end.
     Done,

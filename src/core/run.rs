@@ -4,13 +4,14 @@ use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, sync::Arc};
 use vigie_workflow::{
     Problems,
-    run::{self, AskAnswer, Asks, Entry, Finish, Frozen, Source, Told, Work},
+    run::{self, AskAnswer, Asks, Entry, Finish, Frozen, Source, Spent, Told, Work},
     value::StepPath,
 };
 
 use crate::{
     Timestamp,
     agent::DeniedCall,
+    agent::FailureKind,
     bridge::Place,
     caller::Principal,
     delivery::Shown,
@@ -167,6 +168,10 @@ pub enum With {
     Runner {
         project: ProjectName,
         needs: Needs,
+        /// When it was ordered; `None`: by a daemon before us, or only to be stopped.
+        since: Option<Timestamp>,
+        /// What it cost since, in millionths of a dollar.
+        spent: u64,
     },
     /// It waits for room on this machine; then the runner is told this.
     Held {
@@ -368,7 +373,6 @@ pub struct StepOrder {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(clippy::large_enum_variant, reason = "one goes with each step, and is moved once")]
 pub enum StepHow {
     /// Nobody ever began it.
     Begin,
@@ -377,6 +381,27 @@ pub enum StepHow {
     Adopt,
     /// A person answered what it waits for.
     GoOn { asks: Asks, answer: AskAnswer },
+    /// What put it off is over.
+    Again { conversation: String, spent: Spent },
+}
+
+/// An attempt's own agent that stopped and goes on later, in the same conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutOff {
+    pub why: PutOffBy,
+    pub at: Timestamp,
+    pub conversation: String,
+    /// So far.
+    pub spent: Spent,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "snake_case")]
+pub enum PutOffBy {
+    /// The service refused, in the agent's own words.
+    Account { kind: FailureKind, said: String },
+    /// We told it to.
+    Us,
 }
 
 /// What the runner tells.

@@ -278,7 +278,7 @@ impl Runs {
     pub(crate) fn begin_work(&mut self, run: RunId, step: StepPath, work: AtWork) {
         let before = self.end_work(run, &step);
         debug_assert!(before.is_none(), "an attempt has one who carries it out");
-        if let With::Runner { project, needs } = &work.with {
+        if let With::Runner { project, needs, .. } = &work.with {
             self.busy.take(project, *needs);
         }
         if let With::Held { .. } = &work.with {
@@ -291,7 +291,7 @@ impl Runs {
 
     pub(crate) fn end_work(&mut self, run: RunId, step: &StepPath) -> Option<AtWork> {
         let work = self.all.get_mut(&run)?.at_work.remove(step)?;
-        if let With::Runner { project, needs } = &work.with {
+        if let With::Runner { project, needs, .. } = &work.with {
             self.busy.give(project, *needs);
         }
         Some(work)
@@ -306,27 +306,53 @@ impl Runs {
         self.busy.host < limits.host && in_project < limits.project && agents
     }
 
-    /// The first that waits for room and has it now; it is with the runner from here on.
-    pub(crate) fn next_held(
+    /// What waits for room and has it now, in its order.
+    pub(crate) fn with_room(&mut self, limits: HostLimits) -> Vec<(RunId, StepPath)> {
+        let all = std::mem::take(&mut self.held);
+        // The rest was stopped meanwhile.
+        self.held =
+            all.into_iter().filter(|(run, step)| self.held_work(*run, step).is_some()).collect();
+        let room = |(run, step): &&(RunId, StepPath)| {
+            let work = self.held_work(*run, step);
+            work.is_some_and(|(project, needs)| self.has_room(project, needs, limits))
+        };
+        self.held.iter().filter(room).cloned().collect()
+    }
+
+    /// It is with the runner from here on, if there is room for it still.
+    pub(crate) fn take_held(
         &mut self,
+        (run, step): (RunId, StepPath),
         limits: HostLimits,
-    ) -> Option<(RunId, StepPath, u32, crate::run::StepHow)> {
-        if self.busy.host >= limits.host {
+        now: Timestamp,
+    ) -> Option<(u32, crate::run::StepHow)> {
+        let (project, needs) = self.held_work(run, &step)?;
+        if !self.has_room(project, needs, limits) {
             return None;
         }
-        let at = self.held.iter().position(|(run, step)| match self.held_work(*run, step) {
-            Some((project, needs)) => self.has_room(project, needs, limits),
-            None => true, // it was stopped meanwhile
-        })?;
-        let (run, step) = self.held.remove(at)?;
-        if self.held_work(run, &step).is_none() {
-            return self.next_held(limits);
-        }
+        self.held.retain(|held| *held != (run, step.clone()));
         let AtWork { attempt, with, until } = self.end_work(run, &step)?;
         let With::Held { project, needs, how } = with else { return None };
-        let with = With::Runner { project, needs };
-        self.begin_work(run, step.clone(), AtWork { attempt, with, until });
-        Some((run, step, attempt, *how))
+        let since = (*how != crate::run::StepHow::Adopt).then_some(now);
+        let with = With::Runner { project, needs, since, spent: 0 };
+        self.begin_work(run, step, AtWork { attempt, with, until });
+        Some((attempt, *how))
+    }
+
+    /// Steps with an agent for themselves that wait to be carried out, in their order.
+    pub fn held_agents(&self) -> impl Iterator<Item = (RunId, StepPath, &ProjectName)> {
+        self.held.iter().filter_map(|(run, step)| {
+            let (project, needs) = self.held_work(*run, step)?;
+            (needs == Needs::Agent).then(|| (*run, step.clone(), project))
+        })
+    }
+
+    /// The runner's attempt cost so much more.
+    pub(crate) fn add_spent(&mut self, run: RunId, step: &StepPath, more: u64) {
+        let work = self.all.get_mut(&run).and_then(|known| known.at_work.get_mut(step));
+        if let Some(With::Runner { spent, .. }) = work.map(|work| &mut work.with) {
+            *spent = spent.saturating_add(more);
+        }
     }
 
     fn held_work(&self, run: RunId, step: &StepPath) -> Option<(&ProjectName, Needs)> {

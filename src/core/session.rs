@@ -228,8 +228,12 @@ pub struct Worktree {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
     pub micro_usd: u64,
+    /// Read anew, from no cache and into none.
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Read from a cache, or written into one.
+    #[serde(default)]
+    pub cached_tokens: u64,
     /// What the present run has counted so far: an agent's count restarts with its program.
     pub run_micro_usd: u64,
     pub run_input_tokens: u64,
@@ -297,21 +301,28 @@ impl std::iter::Sum for Amount {
 
 impl Spent {
     pub fn amount(&self) -> Amount {
-        let tokens = self.input_tokens.saturating_add(self.output_tokens);
+        let tokens = self.given().saturating_add(self.output_tokens);
         Amount { micro_usd: self.micro_usd, tokens }
+    }
+
+    /// Tokens of all that its models were given.
+    pub fn given(&self) -> u64 {
+        self.input_tokens.saturating_add(self.cached_tokens)
     }
 
     /// From here on records are counted, which hold whatever was told before as well.
     pub fn count_by_records(&mut self) {
         self.counted = Counted::Records;
         (self.micro_usd, self.input_tokens, self.output_tokens) = (0, 0, 0);
-        (self.before_turn, self.largest_turn) = (0, 0);
+        (self.cached_tokens, self.before_turn, self.largest_turn) = (0, 0, 0);
     }
 
     /// Adds what the ledger took in.
     pub fn count(&mut self, tokens: Tokens, micro_usd: u64) {
         self.micro_usd = self.micro_usd.saturating_add(micro_usd);
-        self.input_tokens = self.input_tokens.saturating_add(tokens.prompt());
+        self.input_tokens = self.input_tokens.saturating_add(tokens.input);
+        let cached = tokens.prompt().saturating_sub(tokens.input);
+        self.cached_tokens = self.cached_tokens.saturating_add(cached);
         self.output_tokens = self.output_tokens.saturating_add(tokens.output);
         self.largest_turn = self.largest_turn.max(self.of_turn());
     }
@@ -361,6 +372,9 @@ pub struct Turn {
     /// What it was asked, shortened and masked; `None`: nobody knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<String>,
+    /// It is stopped for the money it would cost, and goes on once there is more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_money: bool,
 }
 
 /// Where the words came from that began a turn.

@@ -92,10 +92,12 @@ fn kind(event: &Event) -> &'static str {
         Event::Noted { .. } => "noted",
         Event::Pulse { .. } => "pulse",
         Event::Catalog(_) => "catalog",
+        Event::Prices(_) => "prices",
         Event::Hook(_) => "hook",
         Event::Step(_) => "step",
         Event::Used { .. } => "used",
         Event::StepUsed { .. } => "step_used",
+        Event::StepPutOff { .. } => "step_put_off",
     }
 }
 
@@ -312,6 +314,9 @@ impl Worker {
     fn keep_catalog(&mut self, event: &Event) {
         if let Event::Catalog(catalog) = event {
             self.catalog = Some(catalog.clone());
+        }
+        if let Event::Prices(prices) = event {
+            self.rules.prices = prices.clone();
         }
     }
 

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use vigie_core::{
     id::RunId,
-    run::{StepHow, StepOrder},
+    run::{PutOff, StepHow, StepOrder},
 };
 use vigie_workflow::{
     run::{Ended, Outcome, Told},
@@ -42,6 +42,25 @@ const LONGEST_LOOK: Duration = Duration::from_millis(500);
 /// Longer than a process takes to end what it started: TERM, 5 s, KILL, 5 s, its outputs, 5 s.
 const STOPPING: Duration = Duration::from_secs(30);
 
+/// What became of it.
+pub(super) enum Came {
+    Told(Told),
+    /// Its agent stopped, and goes on later.
+    PutOff(PutOff),
+}
+
+/// Tells the process of an attempt that its agent is to stop and goes on later; where there is none,
+/// nothing is to be stopped.
+pub(super) fn put_off(data: &Path, run: RunId, step: &StepPath, attempt: u32) {
+    let latest = place::latest(data, run, step, attempt);
+    let alive = latest.filter(|(folder, _)| place::alive(folder));
+    if let Some(pid) = alive.and_then(|(folder, _)| place::holder(&folder))
+        && let Err(error) = kill(tree::as_pid(pid), Signal::SIGUSR2)
+    {
+        warn!(%run, %step, reason = %error, "a step could not be told to go on later");
+    }
+}
+
 pub(super) struct Attempt {
     pub ground: Ground,
     pub run: RunId,
@@ -55,26 +74,33 @@ pub(super) struct Attempt {
 
 impl Attempt {
     /// `None`: we leave, and whoever comes next tells.
-    pub(super) async fn carry_out(self, order: StepOrder) -> Option<Told> {
+    pub(super) async fn carry_out(self, order: StepOrder) -> Option<Came> {
         let answers = match &order.how {
             StepHow::Begin => 0,
             StepHow::Adopt => self.latest().map_or(0, |(_, answers)| answers),
-            StepHow::GoOn { asks, .. } => self.answers_to(&asks.call),
+            StepHow::GoOn { asks, .. } => self.last_after(self.answers_to(&asks.call)),
+            StepHow::Again { .. } => self.latest().map_or(0, |(folder, answers)| {
+                answers + u32::from(matches!(read(&folder), Ok(Left::PutOff(_))))
+            }),
         };
         let folder = place::folder(&self.ground.data, self.run, &self.step, self.number, answers);
         let mut tries = 0;
         loop {
             match Standing::of(&folder) {
                 Standing::Ended => return Some(self.ended(&folder)),
-                Standing::Gone => return Some(self.gone().await),
+                Standing::Gone => return Some(Came::Told(self.gone().await)),
                 Standing::Runs => self.watch(&folder).await?,
-                Standing::Never if self.cancel.is_cancelled() => return Some(cancelled()),
-                Standing::Never if tries > 0 => return Some(failed(left_early(&folder))),
+                Standing::Never if self.cancel.is_cancelled() => {
+                    return Some(Came::Told(cancelled()));
+                }
+                Standing::Never if tries > 0 => {
+                    return Some(Came::Told(failed(left_early(&folder))));
+                }
                 Standing::Never => {
                     tries += 1;
                     match self.begin(&folder, &order).await? {
                         Ok(()) => {}
-                        Err(why) => return Some(failed(why)),
+                        Err(why) => return Some(Came::Told(failed(why))),
                     }
                 }
             }
@@ -88,8 +114,9 @@ impl Attempt {
             match Standing::of(&folder) {
                 Standing::Ended => {
                     return Some(match self.ended(&folder) {
-                        Told::Asks(_) => cancelled(), // nobody answers any more
-                        told @ (Told::Ended(_) | Told::Gone) => told,
+                        // Nobody answers any more, and it does not go on.
+                        Came::Told(Told::Asks(_)) | Came::PutOff(_) => cancelled(),
+                        Came::Told(told @ (Told::Ended(_) | Told::Gone)) => told,
                     });
                 }
                 Standing::Runs => self.watch(&folder).await?,
@@ -114,6 +141,18 @@ impl Attempt {
         asked.or_else(|| self.latest().map(|(_, answers)| answers)).map_or(1, |asked| asked + 1)
     }
 
+    /// The last of those that follow it, each since the one before was put off.
+    fn last_after(&self, answers: u32) -> u32 {
+        let folder =
+            |answers| place::folder(&self.ground.data, self.run, &self.step, self.number, answers);
+        let put_off = |answers| matches!(read(&folder(answers)), Ok(Left::PutOff(_)));
+        let next = |answers: &u32| {
+            let next = answers + 1;
+            (put_off(*answers) && folder(next).is_dir()).then_some(next)
+        };
+        std::iter::successors(Some(answers), next).last().unwrap_or(answers)
+    }
+
     /// Starts its process, and returns when that is gone. `None`: we leave before.
     async fn begin(&self, folder: &Path, order: &StepOrder) -> Option<Result<(), String>> {
         let answered = match &order.how {
@@ -122,6 +161,9 @@ impl Attempt {
                 allow: answer.allow,
                 words: answer.words.clone(),
             }),
+            StepHow::Again { conversation, spent } => {
+                Some(Talk::Again { id: conversation.clone(), spent: *spent })
+            }
             StepHow::Begin | StepHow::Adopt => None,
         };
         let since = order.work.since;
@@ -207,14 +249,15 @@ impl Attempt {
         if self.cancel.is_cancelled() { cancelled() } else { Told::Gone }
     }
 
-    fn ended(&self, folder: &Path) -> Told {
+    fn ended(&self, folder: &Path) -> Came {
         match read(folder) {
-            Ok(Left::Ended(ended)) => Told::Ended(ended),
-            Ok(Left::Asks(asks)) => Told::Asks(asks),
+            Ok(Left::Ended(ended)) => Came::Told(Told::Ended(ended)),
+            Ok(Left::Asks(asks)) => Came::Told(Told::Asks(asks)),
+            Ok(Left::PutOff(put_off)) => Came::PutOff(put_off),
             Err(error) => {
                 warn!(run = %self.run, step = %self.step, reason = %error, "how a step ended does not read");
                 // It did end: begun again it would leave the same.
-                failed(format!("its result does not read: {error}"))
+                Came::Told(failed(format!("its result does not read: {error}")))
             }
         }
     }

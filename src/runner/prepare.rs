@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use vigie_core::{id::RunId, outage::GO_ON, run::StepOrder};
 use vigie_core::{id::RunId, policy::Guard, run::StepOrder};
 use vigie_workflow::{
     run::{ClaudeWork, HttpWork, Work, WorkKind},
@@ -19,7 +20,6 @@ use super::{
     task::{Claude, Http, Kind, Talk, Task},
 };
 use crate::{
-    agents::AgentKind,
     config::{Agent, Config},
     confine::{Account, Confinement, Protection},
     hold::environment,
@@ -201,9 +201,7 @@ fn agent<'a>(config: &'a Config, order: &StepOrder) -> Result<&'a Agent, String>
     })?;
     let own = config.agents.iter().find(|agent| agent.name == project.agent);
     let wanted = match &order.work.what {
-        WorkKind::Claude(_) => own
-            .filter(|agent| agent.kind == AgentKind::Claude)
-            .or_else(|| config.agents.iter().find(|agent| agent.kind == AgentKind::Claude)),
+        WorkKind::Claude(_) => config.claude_of(project),
         _ => own,
     };
     wanted.ok_or_else(|| {
@@ -269,9 +267,10 @@ fn claude(
         Some(id) => Talk::GoOn { id: id.clone() },
         None => Talk::New { id: conversation(order) },
     };
+    let again = matches!(talk, Some(Talk::Again { .. }));
     Claude {
         program: agent.program.clone(),
-        prompt: work.prompt.clone(),
+        prompt: if again { GO_ON.into() } else { work.prompt.clone() },
         conversation: talk.unwrap_or_else(fresh),
         model: work.model.clone(),
         tools: work.tools.clone(),

@@ -4,9 +4,10 @@
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
 use vigie_core::policy::Guard;
+use vigie_core::run::PutOff;
 use vigie_workflow::{
     language::OutputForm,
-    run::{Asks, Ended},
+    run::{Asks, Ended, Spent},
 };
 
 use crate::confine::Confinement;
@@ -69,6 +70,11 @@ pub(super) enum Talk {
     GoOn {
         id: String,
     },
+    /// Its own, which stopped in the middle.
+    Again {
+        id: String,
+        spent: Spent,
+    },
     /// Its own, with what a person said to what it asked.
     Answered {
         asks: Asks,
@@ -97,4 +103,5 @@ pub(super) struct Http {
 pub(super) enum Left {
     Ended(Ended),
     Asks(Asks),
+    PutOff(PutOff),
 }

@@ -77,7 +77,8 @@ fn fill(registry: &mut Registry, status: &Status, now: Timestamp) {
     registry.register("sessions", "Sessions that are known, by state", sessions);
     let spent: u64 = status.sessions.iter().map(|view| view.session.spent.micro_usd).sum();
     let dollars = Seconds::default();
-    dollars.set(f64::from(u32::try_from(spent / 10_000).unwrap_or(u32::MAX)) / 100.0); // to the cent
+    let part = |micro_usd: u64| f64::from(u32::try_from(micro_usd).unwrap_or(u32::MAX));
+    dollars.set(part(spent / 1_000_000) + part(spent % 1_000_000) / 1e6);
     let about = "What the sessions that are known cost, by list price";
     registry.register("sessions_spent_dollars", about, dollars);
 

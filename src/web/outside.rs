@@ -66,7 +66,7 @@ type ReadDelegations = Arc<
 pub struct Ledger {
     pub usage: ReadUsage,
     pub delegations: ReadDelegations,
-    pub prices: Arc<PriceList>,
+    pub prices: watch::Receiver<Arc<PriceList>>,
     /// In which days begin and end.
     pub zone: Zone,
     /// What one of them may cost, in millionths of a dollar.

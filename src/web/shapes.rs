@@ -20,6 +20,7 @@ use vigie_core::{
     gate::{Gate, GateState, Waits},
     grant::Scope,
     mail::{Mail, MailState},
+    outage::Ends,
     run::RunView,
     session::{Ended, Life, Role},
     state::{self, ChatRow, ChatState},
@@ -98,9 +99,14 @@ pub struct SessionShape {
     pub isolated: bool,
     /// It used what was set aside for it, and goes on when a person writes to it.
     pub over_budget: bool,
+    /// It is `limited`, and goes on only once somebody did something about it.
+    pub needs_you: bool,
     pub micro_usd: u64,
+    /// Read anew, from no cache and into none.
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Read from a cache, or written into one.
+    pub cached_tokens: u64,
 }
 
 impl SessionShape {
@@ -128,10 +134,13 @@ impl SessionShape {
             depth: session.spawn.as_ref().map_or(0, |spawn| spawn.depth),
             isolated: session.isolated == Isolated::Yes,
             over_budget: session.spawn.as_ref().is_some_and(|spawn| spawn.over_budget),
+            needs_you: state == "limited"
+                && view.limited.as_ref().is_some_and(|it| it.ends == Ends::BySomebody),
             last_words: session.last_words.clone(),
             micro_usd: session.spent.micro_usd,
             input_tokens: session.spent.input_tokens,
             output_tokens: session.spent.output_tokens,
+            cached_tokens: session.spent.cached_tokens,
         }
     }
 }
@@ -158,7 +167,7 @@ impl ParentShape {
 fn state(view: &SessionView) -> (&'static str, Option<String>) {
     let waits = !view.open_gates.is_empty();
     if let Some(limited) = view.limited.as_ref().filter(|_| !waits) {
-        return ("limited", Some(limited.words.clone()));
+        return ("limited", Some(limited.sentence()));
     }
     match &view.session.life {
         Life::Ended { how: Ended::By { human }, .. } => ("ended", Some(format!("by {human}"))),
@@ -460,6 +469,8 @@ pub struct Stored {
     pub session: String,
     /// How many messages go in before it.
     pub ahead: usize,
+    /// Why it waits all the same: its account is stopped, or its money is used up.
+    pub kept: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -3,7 +3,10 @@
 use scripted_model::Model;
 use serde_json::json;
 use std::fs;
-use vigie_core::run::{StepHow, StepOrder};
+use vigie_core::{
+    agent::FailureKind,
+    run::{PutOffBy, StepHow, StepOrder},
+};
 use vigie_workflow::run::{AskAnswer, ClaudeWork, Told, WorkKind};
 
 use crate::support::{
@@ -178,16 +181,43 @@ async fn claude_code_that_may_only_read_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_limit_is_waited_for_within_the_timeout_and_said() {
-    let login = "CLAUDE_CODE_OAUTH_TOKEN = \"test-token\"";
-    let Some(lab) = Lab::with(login).await else { return };
-    let ended = done(lab.yard.run(prompt("hello => limited 2 say good morning")).await);
-    assert_eq!(ended.output.text, "good morning");
-    assert_eq!(lab.model.heard_times("hello => limited"), 1);
+async fn what_is_refused_for_its_account_goes_on_in_the_same_conversation() {
+    for (words, kind, said) in [
+        ("limited 7200", FailureKind::Limit, "You've hit your"),
+        ("locked", FailureKind::Account, "401"),
+        ("overloaded", FailureKind::Service, "verloaded"),
+    ] {
+        let login = "CLAUDE_CODE_OAUTH_TOKEN = \"test-token\"";
+        let Some(lab) = Lab::with(login).await else { return };
+        let order = lab.yard.order(prompt(&format!("hello => {words} say good morning")));
+        lab.yard.runner.carry_out(order.clone());
+        let (why, how) = lab.yard.is_put_off().await;
+        let PutOffBy::Account { kind: told, said: words } = why else { panic!("{why:?}") };
+        assert!(told == kind && words.contains(said), "{told:?}: {words}");
+        // A daemon that comes later is told the same.
+        lab.yard.runner.carry_out(adopted(order.clone()));
+        assert_eq!(lab.yard.is_put_off().await.1, how);
+        lab.model.unlock();
+        lab.yard.runner.carry_out(StepOrder { how, ..order.clone() });
+        assert_eq!(text(lab.yard.ended().await), "good morning");
+        lab.yard.runner.carry_out(adopted(order));
+        assert_eq!(text(lab.yard.ended().await), "good morning");
+        assert_eq!(lab.model.heard_times("hello =>"), 1);
+        assert_eq!(lab.model.heard_times("Go on where you were cut off."), 1);
+    }
+}
+
+#[tokio::test]
+async fn what_we_put_off_goes_on_in_the_same_conversation() {
+    let Some(lab) = Lab::open().await else { return };
+    let order = lab.yard.order(prompt("hello => slow 60 late"));
+    lab.yard.runner.carry_out(order.clone());
+    lab.model.asked("hello").await;
+    lab.yard.runner.put_off(order.run, &order.step, order.attempt);
+    let (why, how) = lab.yard.is_put_off().await;
+    assert_eq!(why, PutOffBy::Us);
+    assert!(lab.yard.processes().await.is_empty());
+    lab.yard.runner.carry_out(StepOrder { how, ..order });
+    done(lab.yard.ended().await);
     assert_eq!(lab.model.heard_times("Go on where you were cut off."), 1);
-    let Some(lab) = Lab::with(login).await else { return };
-    let mut short = prompt("hello => limited 7200 say good morning");
-    short.timeout = Some(std::time::Duration::from_mins(1));
-    let why = failed(lab.yard.run(short).await);
-    assert!(why.starts_with("it is at its usage limit until ") && why.contains("timeout"), "{why}");
 }

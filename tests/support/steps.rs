@@ -36,7 +36,7 @@ use vigie_core::{
     Timestamp,
     decide::Event,
     id::{ProjectName, RunId},
-    run::{StepHow, StepOrder},
+    run::{PutOff, PutOffBy, StepHow, StepOrder},
 };
 use vigie_workflow::{
     language::OutputForm,
@@ -178,6 +178,21 @@ impl Yard {
             match timeout(DEADLINE, mail.recv()).await.expect("nothing is told").unwrap() {
                 Mail::Event(Event::Step(told)) => return told.told,
                 // What it cost is the ledger's, and no part of what is told of the attempt.
+                Mail::Event(Event::StepUsed { .. }) => {}
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    /// Its agent stopped and goes on later: why, and what it takes for that.
+    pub(crate) async fn is_put_off(&self) -> (PutOffBy, StepHow) {
+        let mut mail = self.mail.lock().await;
+        loop {
+            match timeout(DEADLINE, mail.recv()).await.expect("nothing is told").unwrap() {
+                Mail::Event(Event::StepPutOff { put_off, .. }) => {
+                    let PutOff { why, conversation, spent, .. } = put_off;
+                    return (why, StepHow::Again { conversation, spent });
+                }
                 Mail::Event(Event::StepUsed { .. }) => {}
                 other => panic!("{other:?}"),
             }

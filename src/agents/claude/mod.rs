@@ -25,5 +25,5 @@ pub(crate) use command::{keep_guard, keep_hooks, own_program, settings_files};
 pub(in crate::agents) use text::{MAIL, PHONE};
 
 pub use probe::{Known, Probe, probe};
-pub use records::read_usage;
+pub use records::{UsageReader, read_usage};
 pub use transcript::{Said, Talk, What, find_transcript, read_transcript};

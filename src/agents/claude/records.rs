@@ -151,6 +151,26 @@ impl Records {
     }
 }
 
+/// Answers of one conversation and its subagents, read again and again while its program works.
+pub struct UsageReader {
+    records: Records,
+    conversation: String,
+}
+
+impl UsageReader {
+    pub fn new(env: BTreeMap<String, String>, conversation: String, since: Timestamp) -> Self {
+        Self { records: Records::new(env, since), conversation }
+    }
+
+    /// What was answered since the last time.
+    pub fn read(&mut self) -> Vec<Used> {
+        if self.records.transcripts.is_empty() {
+            self.records.follow_conversation(&self.conversation);
+        }
+        self.records.read()
+    }
+}
+
 /// All answers of that conversation and its subagents since then, for a program that has ended.
 pub fn read_usage(
     env: &BTreeMap<String, String>,

@@ -6,13 +6,13 @@ mod steps;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use vigie_core::{Timestamp, run::Origin};
+use vigie_core::{Timestamp, money, run::Origin};
 use vigie_workflow::{
     Workflow,
     params::{Given, typed},
 };
 
-use super::{files, runs};
+use super::files;
 use crate::{
     cli::{
         Desk,
@@ -217,13 +217,13 @@ fn starts(out: &Out, plan: &Plan) -> Option<String> {
 }
 
 fn costs(plan: &Plan) -> Option<String> {
-    let limit = plan.limit.map(|limit| format!("at most {}", runs::dollars(limit)));
+    let limit = plan.limit.map(|limit| format!("at most {}", money::exact(limit)));
     let usual = plan.cost.map(|[least, median, most]| {
         format!(
             "its last runs {} to {}, half of them up to {}",
-            runs::dollars(least),
-            runs::dollars(most),
-            runs::dollars(median)
+            money::spent(least),
+            money::spent(most),
+            money::spent(median)
         )
     });
     let parts: Vec<String> = [limit, usual].into_iter().flatten().collect();

@@ -9,6 +9,7 @@ use crate::{
     },
     web::{client::segment, shapes::RunShape},
 };
+use vigie_core::money;
 
 pub(super) async fn run(workflow: Option<&str>, open: bool, desk: &Desk) -> Result<(), Failure> {
     let workflow = workflow.map(|name| format!("&workflow={}", segment(name))).unwrap_or_default();
@@ -51,19 +52,13 @@ pub(super) fn state(run: &RunShape) -> String {
     }
 }
 
-pub(super) fn dollars(micro_usd: u64) -> String {
-    // Cents are what anybody looks at.
-    let cents = micro_usd.div_ceil(10_000);
-    format!("${}.{:02}", cents / 100, cents % 100)
-}
-
 fn row(out: &Out, run: &RunShape) -> Vec<Cell> {
     let (mark, ink) = look(run);
     let cell = |text: String| match ink {
         Some(ink) => Cell::inked(out, ink, text),
         None => Cell::plain(text),
     };
-    let cost = if run.micro_usd == 0 { String::new() } else { dollars(run.micro_usd) };
+    let cost = if run.micro_usd == 0 { String::new() } else { money::spent(run.micro_usd) };
     vec![
         cell(mark.into()),
         Cell::inked(out, Ink::Bold, plain::line(&run.name)),

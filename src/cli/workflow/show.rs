@@ -13,6 +13,7 @@ use crate::{
         shapes::{RunShape, StepShape},
     },
 };
+use vigie_core::money;
 
 pub(super) async fn run(name: &str, desk: &Desk) -> Result<(), Failure> {
     let run: RunShape = desk.client.get(&format!("/runs/{}", segment(name))).await?;
@@ -25,7 +26,7 @@ pub(super) fn words(out: &Out, run: &RunShape) -> String {
     let head = ink.map_or(head.clone(), |ink| out.ink(ink, &head));
     let mut about = vec![format!("by {}, {}", plain::line(&run.started_by), out.when(run.made))];
     about.extend(run.project.as_ref().map(|project| format!("in {project}")));
-    about.extend((run.micro_usd > 0).then(|| runs::dollars(run.micro_usd)));
+    about.extend((run.micro_usd > 0).then(|| money::spent(run.micro_usd)));
     let mut lines = vec![head, out.ink(Ink::Dim, &about.join(", "))];
     for (name, value) in &run.params {
         lines.push(format!("  {name} = {}", plain::line(&value.to_string())));

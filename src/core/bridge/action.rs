@@ -90,6 +90,10 @@ pub enum Action {
     AsMuchAgain {
         session: SessionId,
     },
+    /// The same for the steps of that run.
+    RunGoesOn {
+        run: RunId,
+    },
 }
 
 impl Action {
@@ -116,7 +120,8 @@ impl Action {
             | Self::FillIn { .. }
             | Self::StartRun { .. }
             | Self::DropRun { .. }
-            | Self::AsMuchAgain { .. } => None,
+            | Self::AsMuchAgain { .. }
+            | Self::RunGoesOn { .. } => None,
         }
     }
 }
@@ -150,6 +155,7 @@ impl fmt::Display for Action {
             Self::StartRun { form } => write!(f, "g:{form}"),
             Self::DropRun { form } => write!(f, "q:{form}"),
             Self::AsMuchAgain { session } => write!(f, "m:{session}"),
+            Self::RunGoesOn { run } => write!(f, "v:{run}"),
         }
     }
 }
@@ -193,6 +199,7 @@ impl FromStr for Action {
             ["g", id] => Self::StartRun { form: heard(id)? },
             ["q", id] => Self::DropRun { form: heard(id)? },
             ["m", id] => Self::AsMuchAgain { session: session(id)? },
+            ["v", id] => Self::RunGoesOn { run: run(id)? },
             _ => return Err(bad()),
         })
     }
@@ -231,6 +238,7 @@ mod tests {
             Action::StartRun { form: heard },
             Action::DropRun { form: heard },
             Action::AsMuchAgain { session },
+            Action::RunGoesOn { run },
         ]
     }
 

@@ -73,7 +73,8 @@ fn stops(action: &Action) -> bool {
         | Action::RetryRun { .. }
         | Action::FillIn { .. }
         | Action::StartRun { .. }
-        | Action::AsMuchAgain { .. } => false,
+        | Action::AsMuchAgain { .. }
+        | Action::RunGoesOn { .. } => false,
     }
 }
 
@@ -101,7 +102,8 @@ fn is_plain(action: &Action) -> bool {
         | Action::RetryRun { .. }
         | Action::FillIn { .. }
         | Action::StartRun { .. }
-        | Action::AsMuchAgain { .. } => false,
+        | Action::AsMuchAgain { .. }
+        | Action::RunGoesOn { .. } => false,
     }
 }
 
@@ -129,6 +131,7 @@ pub fn in_words(action: &Action, code: &GateCode) -> Option<String> {
         | Action::FillIn { .. }
         | Action::StartRun { .. }
         | Action::AsMuchAgain { .. }
+        | Action::RunGoesOn { .. }
         | Action::DropRun { .. } => return None,
     })
 }

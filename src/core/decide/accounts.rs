@@ -1,35 +1,29 @@
-//! Budgets: what is left decides whether a turn begins, and a turn ends when nothing is. A turn that runs
-//! has what it is expected to cost set aside, so two turns never begin on the same money.
+//! Budgets: people are warned, and asked; a turn, or a step's own agent, ends when nothing is left.
 
 use serde_json::json;
 use std::fmt::Write as _;
 
-use super::{About, Work, requests::NEAR, show, taps::Told};
+use super::{
+    About, Work,
+    afford::{Blocked, Spender, Until, of_limit},
+    requests::NEAR,
+    show,
+    taps::Told,
+};
 use crate::{
     account::{Account, OwnLimit, Scope, ToldOf, Wanted},
-    bridge::{Action, Button, Level, Weight},
+    bridge::{Action, Button, Level, Post, Weight},
     command::Refusal,
-    id::{HumanId, SessionId},
+    delivery::Rank,
+    id::{HumanId, RunId, SessionId},
     ledger::Owner,
+    money,
     nearest::nearest,
-    prompt::PromptState,
     ringing::Kind,
     session::Session,
     state::{Role, Row},
     text::Rich,
 };
-
-/// Why no turn begins.
-struct Blocked {
-    scope: Scope,
-    /// All that may be spent.
-    limit: u64,
-    spent: u64,
-    /// What running turns have set aside.
-    aside: u64,
-    /// What the next turn is expected to cost.
-    turn: u64,
-}
 
 impl Work<'_> {
     /// What is paid for by that entry, besides its session.
@@ -37,7 +31,7 @@ impl Work<'_> {
         let session = owner.session.map(|session| Scope::Session { session });
         let tree = owner.root.clone().or_else(|| Some(owner.session?.to_string()));
         let story = Scope::Story { story: owner.story.clone() };
-        let day = Scope::Day { day: self.today() };
+        let day = Scope::Day { day: self.state.today(self.now) };
         session
             .into_iter()
             .chain([story, day])
@@ -45,28 +39,9 @@ impl Work<'_> {
             .collect()
     }
 
-    pub(super) fn scopes_of_session(&self, session: &Session) -> [Scope; 4] {
-        let root = session.spawn.as_ref().map(|spawn| spawn.root.address());
-        [
-            Scope::Session { session: session.id },
-            Scope::Story { story: self.story_of(session) },
-            Scope::Tree { root: root.unwrap_or_else(|| session.id.to_string()) },
-            Scope::Day { day: self.today() },
-        ]
-    }
-
-    fn today(&self) -> String {
-        self.now.with_timezone(&self.state.rules.budgets.zone).format("%Y-%m-%d").to_string()
-    }
-
-    fn account(&self, scope: &Scope) -> Account {
-        let known = self.state.accounts.get(scope).cloned();
-        known.unwrap_or_else(|| Account::new(scope.clone(), self.now))
-    }
-
     /// Adds money, and tokens that have no price.
     pub(super) fn charge_account(&mut self, scope: &Scope, micro_usd: u64, unpriced: u64) {
-        let account = self.account(scope);
+        let account = self.state.account(scope, self.now);
         let micro_usd = account.micro_usd.saturating_add(micro_usd);
         let unpriced = account.unpriced.saturating_add(unpriced);
         self.put(Row::Account(Account { micro_usd, unpriced, changed: self.now, ..account }));
@@ -74,197 +49,233 @@ impl Work<'_> {
 
     /// What its agent told is counted anew; no more is taken back than was put to its accounts.
     pub(super) fn uncharge(&mut self, id: SessionId, told: u64) {
-        let own = self.account(&Scope::Session { session: id }).micro_usd;
+        let own = self.state.account(&Scope::Session { session: id }, self.now).micro_usd;
         let back = told.min(own);
         let session = self.state.sessions.get(&id).filter(|_| back > 0);
-        let scopes = session.map(|session| self.scopes_of_session(session));
+        let scopes = session.map(|session| self.state.scopes_of_session(session, self.now));
         for scope in scopes.into_iter().flatten() {
-            let account = self.account(&scope);
+            let account = self.state.account(&scope, self.now);
             let micro_usd = account.micro_usd.saturating_sub(back);
             self.put(Row::Account(Account { micro_usd, changed: self.now, ..account }));
         }
     }
 
-    /// All that may be spent there; `None`: as much as it takes.
-    fn limit_of(&self, account: &Account) -> Option<u64> {
-        let once = match &account.limit {
-            Some(OwnLimit::Usd { micro_usd, .. }) => Some(*micro_usd),
-            Some(OwnLimit::None { .. }) => None,
-            None => self.state.rules.budgets.of(&account.scope),
-        };
-        once.map(|once| once.saturating_mul(u64::from(account.renewed).saturating_add(1)))
-    }
-
-    /// What its next turn is taken to cost: as much as its dearest so far.
-    fn turn_costs(&self, session: &Session) -> u64 {
-        session.spent.largest_turn.max(self.state.rules.budgets.turn)
-    }
-
-    /// What turns that run in there, or are on their way in, may still cost.
-    fn set_aside(&self, scope: &Scope) -> u64 {
-        let handed = |id| {
-            let mut line = self.state.line_of(id);
-            line.any(|prompt| matches!(prompt.state, PromptState::Handed { .. }))
-        };
-        let there = |session: &&Session| self.scopes_of_session(session).contains(scope);
-        let left = |session: &Session| {
-            let costs = self.turn_costs(session);
-            if session.is_in_a_turn() {
-                costs.saturating_sub(session.spent.of_turn())
-            } else if handed(session.id) {
-                costs
-            } else {
-                0
-            }
-        };
-        self.state.live().filter(there).map(left).fold(0, u64::saturating_add)
-    }
-
-    /// Whether what is left holds another turn; otherwise the first account that says no.
-    fn blocked(&self, session: &Session) -> Option<Blocked> {
-        let turn = self.turn_costs(session);
-        self.scopes_of_session(session).into_iter().find_map(|scope| {
-            let account = self.account(&scope);
-            let limit = self.limit_of(&account)?;
-            let aside = self.set_aside(&scope);
-            let (spent, wanted) = (account.micro_usd, turn.saturating_add(aside));
-            let fits = account.told < ToldOf::Asked && spent.saturating_add(wanted) <= limit;
-            (!fits).then_some(Blocked { scope, limit, spent, aside, turn })
-        })
-    }
-
     /// Whether its line may go on; a person is asked once where it may not.
     pub(super) fn may_begin_turn(&mut self, id: SessionId) -> bool {
-        let Some(session) = self.state.sessions.get(&id) else { return false };
-        let Some(blocked) = self.blocked(session) else { return true };
-        // What other turns have set aside is free again when they end.
-        let alone = blocked.spent.saturating_add(blocked.turn) <= blocked.limit;
-        let account = self.account(&blocked.scope);
-        if account.told < ToldOf::Asked && !alone {
-            self.ask_for_more(id, account, &blocked);
+        self.may_begin(&Spender::Session(id))
+    }
+
+    /// Whether that may be paid for; a person is asked once where it may not.
+    pub(super) fn may_begin(&mut self, spender: &Spender) -> bool {
+        let Some(blocked) = self.state.blocked(spender, self.now) else { return true };
+        let account = self.state.account(&blocked.scope, self.now);
+        if account.told < ToldOf::Asked && blocked.until == Until::Said {
+            self.ask_for_more(spender, account, &blocked);
         }
         false
     }
 
-    fn ask_for_more(&mut self, id: SessionId, account: Account, blocked: &Blocked) {
-        let Blocked { scope, limit, spent, turn, .. } = blocked;
+    fn ask_for_more(&mut self, spender: &Spender, account: Account, blocked: &Blocked) {
+        let (what, waits) = match spender {
+            Spender::Session(_) => ("a turn", "What you wrote waits."),
+            Spender::Step { .. } => ("a step", "It waits."),
+        };
         let words = format!(
-            "{} of {} for {} is spent, and a turn of {} may cost {}. What you wrote waits. \
-             Does it go on with as much again?",
-            show::money(*spent),
-            show::money(*limit),
-            self.label(scope),
-            self.session_name(id),
-            show::money(*turn)
+            "{} for {} is spent, and {what} of {} may cost {}. {waits} Does it go on with as much again?",
+            of_limit(blocked),
+            self.state.label(&blocked.scope),
+            self.name_of_spender(spender),
+            money::spent(blocked.costs)
         );
         self.put(Row::Account(Account { told: ToldOf::Asked, changed: self.now, ..account }));
-        self.journal_session("budget_spent", id);
-        self.ask_for_money(id, &words);
-    }
-
-    /// A session stands still until somebody decides, so that is said however quiet limits are.
-    fn ask_for_money(&mut self, id: SessionId, words: &str) {
-        self.happened(&self.state.cause_in(Kind::Limit, id), words);
-        let post = show::note(Level::Ring, Rich::plain(words), vec![go_on(id)]);
-        self.post_what_asks(Kind::Limit, id, &post);
+        self.note_spent("budget_spent", spender);
+        self.ask_about_money(spender, &words);
     }
 
     /// After something was counted: people are warned, and what is past its limit ends its turns.
     pub(super) fn stop_what_is_spent(&mut self) {
-        let live: Vec<_> = self.state.live().map(|session| session.id).collect();
-        for id in live {
-            let Some(session) = self.state.sessions.get(&id) else { continue };
-            for scope in self.scopes_of_session(session) {
-                self.look_at_account(id, &scope);
+        let sessions = self.state.live().map(|session| Spender::Session(session.id));
+        let steps = self
+            .state
+            .agents_at_work()
+            .map(|(known, step, _)| Spender::Step { run: known.row.id, step: step.clone() });
+        for spender in sessions.chain(steps).collect::<Vec<_>>() {
+            for scope in self.state.scopes_of_spender(&spender, self.now) {
+                self.look_at_account(&spender, &scope);
             }
         }
     }
 
-    fn look_at_account(&mut self, id: SessionId, scope: &Scope) {
+    fn look_at_account(&mut self, spender: &Spender, scope: &Scope) {
         let Some(account) = self.state.accounts.get(scope).cloned() else { return };
-        let Some(limit) = self.limit_of(&account) else { return };
+        let Some(limit) = self.state.limit_of(&account) else { return };
         if account.micro_usd >= limit {
-            return self.stop_in(id, account, limit);
+            return self.stop_in(spender, account, limit);
         }
         let warn_at = u128::from(limit) * u128::from(self.state.rules.budgets.warn_percent);
         let most = u128::from(account.micro_usd) * 100 >= warn_at;
         if most && account.told == ToldOf::Nothing {
             let words = format!(
-                "{} of {} for {} is spent. At the limit its turn stops, and you are asked.",
-                show::money(account.micro_usd),
-                show::money(limit),
-                self.label(scope)
+                "{} of {} for {} is spent. At the limit {} stops, and you are asked.",
+                money::spent(account.micro_usd),
+                money::exact(limit),
+                self.state.label(scope),
+                match spender {
+                    Spender::Session(_) => "its turn",
+                    Spender::Step { .. } => "its step",
+                }
             );
             self.put(Row::Account(Account { told: ToldOf::Warned, ..account }));
-            self.journal_session("budget_nearly_spent", id);
-            self.tell(id, Level::Note, &words, vec![]);
+            self.note_spent("budget_nearly_spent", spender);
+            let post = show::note(Level::Note, Rich::plain(words), vec![]);
+            self.tell_spender(spender, &post, Rank::Note);
         }
     }
 
     /// The limit is reached: its turn is stopped, and that is said once an account.
-    fn stop_in(&mut self, id: SessionId, account: Account, limit: u64) {
-        let Some(session) = self.state.sessions.get(&id) else { return };
-        let stops =
-            session.turn.is_some() && session.interrupting.is_none() && session.ending.is_none();
+    fn stop_in(&mut self, spender: &Spender, account: Account, limit: u64) {
+        let stops = match spender {
+            Spender::Session(id) => self.state.sessions.get(id).is_some_and(|session| {
+                session.turn.is_some() && session.interrupting.is_none() && session.ending.is_none()
+            }),
+            Spender::Step { .. } => true,
+        };
         if account.told < ToldOf::Asked {
             let words = format!(
-                "{} of {} for {} is spent. {} and its context is kept. Does it go on with as much again?",
-                show::money(account.micro_usd),
-                show::money(limit),
-                self.label(&account.scope),
-                if stops { "Its turn is stopped," } else { "Nothing begins there," }
+                "{} of {} for {} is spent. {} Does it go on with as much again?",
+                money::spent(account.micro_usd),
+                money::exact(limit),
+                self.state.label(&account.scope),
+                match (spender, stops) {
+                    (Spender::Session(_), true) => "Its turn is stopped, and its context is kept.",
+                    (Spender::Session(_), false) =>
+                        "Nothing begins there, and its context is kept.",
+                    (Spender::Step { .. }, _) => "Its step is stopped, and its context is kept.",
+                }
             );
             self.put(Row::Account(Account { told: ToldOf::Asked, ..account }));
-            self.journal_session("budget_spent", id);
-            self.ask_for_money(id, &words);
+            self.note_spent("budget_spent", spender);
+            self.ask_about_money(spender, &words);
         }
-        if stops {
-            self.interrupt(id);
-        }
-    }
-
-    /// As people call it.
-    fn label(&self, scope: &Scope) -> String {
-        match scope {
-            Scope::Session { session } => self.session_name(*session),
-            Scope::Story { story } => format!("the story {story}"),
-            Scope::Tree { root } => {
-                let name = root.parse().ok().map(|id| self.session_name(id));
-                let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| root.clone());
-                format!("{name} and all it started")
+        match spender {
+            Spender::Session(id) if stops => {
+                self.interrupt(*id);
+                self.change(*id, |session| {
+                    if let Some(turn) = &mut session.turn {
+                        turn.out_of_money = true;
+                    }
+                });
             }
-            Scope::Day { day } => format!("the day {day}"),
+            Spender::Session(_) => {}
+            Spender::Step { run, step } => self.hold_agent(*run, step),
         }
     }
 
-    /// A person lets that session go on: whatever keeps it gets as much again, as often as it takes.
-    pub(super) fn as_much_again(&mut self, id: SessionId, by: &HumanId) -> Told {
+    fn name_of_spender(&self, spender: &Spender) -> String {
+        match spender {
+            Spender::Session(id) => self.session_name(*id),
+            Spender::Step { run, step } => {
+                let run = self.state.runs.get(*run).map(|known| known.row.name());
+                format!("{} {step}", run.unwrap_or_default())
+            }
+        }
+    }
+
+    fn note_spent(&mut self, kind: &str, spender: &Spender) {
+        match spender {
+            Spender::Session(id) => self.journal_session(kind, *id),
+            Spender::Step { run, step } => {
+                self.journal(kind, About::default(), json!({ "run": run, "step": step }));
+            }
+        }
+    }
+
+    /// It stands still until somebody decides, so that is said however quiet limits are; it stands in the
+    /// next digest, and offers what there is to do.
+    fn ask_about_money(&mut self, spender: &Spender, words: &str) {
+        let short = words.split(". ").next().unwrap_or(words);
+        let post = show::note(Level::Ring, Rich::plain(words), vec![go_on(spender)]);
+        match spender {
+            Spender::Session(id) => {
+                self.happened(&self.state.cause_in(Kind::Limit, *id), short);
+                self.post_what_asks(Kind::Limit, *id, &post);
+                self.show_thread(*id);
+            }
+            Spender::Step { run, .. } => {
+                self.happened(&self.state.cause_of_run(Kind::Limit, *run), short);
+                self.post_news_of_run(Kind::Limit, *run, &post, Rank::Gate);
+            }
+        }
+    }
+
+    fn tell_spender(&mut self, spender: &Spender, post: &Post, rank: Rank) {
+        match spender {
+            Spender::Session(id) => self.post_news(Kind::Limit, *id, post, rank),
+            Spender::Step { run, .. } => self.post_news_of_run(Kind::Limit, *run, post, rank),
+        }
+    }
+
+    /// A person lets that go on: whatever keeps it gets as much again, as often as it takes.
+    pub(super) fn as_much_again(&mut self, spenders: &[Spender], by: &HumanId) -> Told {
         if let Err(refusal) = self.may_spend(by) {
             return Told::Unseen(refusal.sentence());
         }
         let mut renewed = Vec::new();
-        // One account after another says no; there are four.
-        for _ in 0..4 {
-            let Some(session) = self.state.sessions.get(&id).cloned() else { break };
-            let Some(blocked) = self.blocked(&session) else { break };
-            let account = self.account(&blocked.scope);
-            let again = account.renewed.saturating_add(1);
-            let once = blocked.limit / u64::from(again);
-            let needed = blocked.spent.saturating_add(blocked.turn).saturating_add(blocked.aside);
-            let times = needed.div_ceil(once.max(1)).saturating_sub(1);
-            let times = u32::try_from(times).unwrap_or(u32::MAX).max(again);
-            let (told, changed) = (ToldOf::Nothing, self.now);
-            let account = Account { renewed: times, told, changed, ..account };
-            let limit = self.limit_of(&account).unwrap_or_default();
-            renewed.push(format!("{} for {}", show::money(limit), self.label(&blocked.scope)));
-            self.put(Row::Account(account));
+        for spender in spenders {
+            // One account after another says no; there are four.
+            for _ in 0..4 {
+                let Some(blocked) = self.state.blocked(spender, self.now) else { break };
+                if blocked.until != Until::Said {
+                    break;
+                }
+                renewed.push(self.renew(&blocked));
+            }
         }
         if renewed.is_empty() {
             return Told::Unseen("Nothing waits for money there.".into());
         }
-        let about = About { session: Some(id), gate: None, human: Some(by.clone()) };
+        let session = spenders.iter().find_map(|spender| match spender {
+            Spender::Session(id) => Some(*id),
+            Spender::Step { .. } => None,
+        });
+        let about = About { session, gate: None, human: Some(by.clone()) };
         self.journal("budget_renewed", about, json!({ "now": renewed }));
+        self.show_limits();
         Told::Unseen(format!("Now {}.", renewed.join(", ")))
+    }
+
+    /// As often as it takes for what waits to fit. Gives what it may cost now, and what.
+    fn renew(&mut self, blocked: &Blocked) -> String {
+        let account = self.state.account(&blocked.scope, self.now);
+        let again = account.renewed.saturating_add(1);
+        let once = blocked.limit / u64::from(again);
+        let needed = blocked.spent.saturating_add(blocked.costs).saturating_add(blocked.aside);
+        let times = needed.div_ceil(once.max(1)).saturating_sub(1);
+        let times = u32::try_from(times).unwrap_or(u32::MAX).max(again);
+        let (told, changed) = (ToldOf::Nothing, self.now);
+        let account = Account { renewed: times, told, changed, ..account };
+        let limit = self.state.limit_of(&account).unwrap_or_default();
+        self.put(Row::Account(account));
+        format!("{} for {}", money::exact(limit), self.state.label(&blocked.scope))
+    }
+
+    /// What may be spent has changed: threads say how they stand now.
+    fn show_limits(&mut self) {
+        let idle = self.state.live().filter(|session| !session.is_in_a_turn());
+        for id in idle.map(|session| session.id).collect::<Vec<_>>() {
+            self.show_thread(id);
+        }
+    }
+
+    /// Whether a session's next turn is not paid for.
+    pub(super) fn is_out_of_money(&self, session: &Session) -> bool {
+        self.state.blocked(&Spender::Session(session.id), self.now).is_some()
+    }
+
+    /// What that tap lets go on: the steps of a run, or a session.
+    pub(super) fn steps_that_wait(&self, run: RunId) -> Vec<Spender> {
+        let held = self.state.runs.held_agents().filter(|(of, ..)| self.is_part_of(*of, run));
+        held.map(|(run, step, _)| Spender::Step { run, step }).collect()
     }
 
     /// `vigie budget`, and `/budget`: sets what a session or story may spend, or tells how it stands.
@@ -282,13 +293,17 @@ impl Work<'_> {
 
     fn set_budget(&mut self, name: &str, wanted: Wanted, by: &HumanId) -> Result<String, Refusal> {
         self.may_spend(by)?;
-        if let Some(id) = self.stands_still(name).filter(|_| wanted == Wanted::More) {
-            let (Told::Seen(words) | Told::Unseen(words)) = self.as_much_again(id, by);
+        let scope = self.scope_named(name)?;
+        let waiting = self.spenders_in(&scope);
+        if wanted == Wanted::More
+            && waiting.iter().any(|spender| self.state.waits_for_somebody(spender, self.now))
+        {
+            // Whatever keeps it, which may be the day's money.
+            let (Told::Unseen(words) | Told::Seen(words)) = self.as_much_again(&waiting, by);
             return Ok(words);
         }
-        let scope = self.scope_named(name)?;
-        let label = self.label(&scope);
-        let account = self.account(&scope);
+        let label = self.state.label(&scope);
+        let account = self.state.account(&scope, self.now);
         let whose = by.clone();
         let (limit, renewed) = match wanted {
             Wanted::Usd { micro_usd } => (Some(OwnLimit::Usd { micro_usd, by: whose }), 0),
@@ -298,34 +313,46 @@ impl Work<'_> {
         };
         let (told, changed) = (ToldOf::Nothing, self.now);
         let account = Account { limit, renewed, told, changed, ..account };
-        let now = self.limit_of(&account);
-        let spent = show::money(account.micro_usd);
+        let now = self.state.limit_of(&account);
+        let spent = money::spent(account.micro_usd);
+        if now.is_none() && wanted == Wanted::More {
+            return Ok(format!("{label} has no limit that more would raise; {spent} is spent."));
+        }
         self.put(Row::Account(account));
         let about = About { session: None, gate: None, human: Some(by.clone()) };
         let detail = json!({ "name": label, "micro_usd": now });
         self.journal("budget_set", about, detail);
         self.stop_what_is_spent();
+        self.show_limits();
         Ok(match now {
-            Some(limit) => format!("{label} may cost {}; {spent} is spent.", show::money(limit)),
+            Some(limit) => format!("{label} may cost {}; {spent} is spent.", money::exact(limit)),
             None => format!("{label} may cost as much as it takes; {spent} is spent."),
         })
     }
 
-    /// The session of that name, if it is kept from going on: by its own budget, or that of its story, its
-    /// tree or the day. More is for whichever it is.
-    fn stands_still(&self, name: &str) -> Option<SessionId> {
-        let session = self.state.session_named(name.trim().trim_matches(['[', ']']))?;
-        self.blocked(session).map(|_| session.id)
+    /// Sessions that run, and steps that wait, which that is spent for.
+    fn spenders_in(&self, scope: &Scope) -> Vec<Spender> {
+        let sessions = self.state.live().map(|session| Spender::Session(session.id));
+        let held = self.state.runs.held_agents();
+        let steps = held.map(|(run, step, _)| Spender::Step { run, step });
+        let there = |it: &Spender| self.state.scopes_of_spender(it, self.now).contains(scope);
+        sessions.chain(steps).filter(there).collect()
     }
 
-    /// A session that runs under that name, else a story that was worked on.
+    /// A run or session of that name, a story that was worked on, or the day.
     fn scope_named(&self, name: &str) -> Result<Scope, Refusal> {
         let name = name.trim().trim_matches(['[', ']']);
+        if let Some(known) = self.state.runs.named(name) {
+            return Ok(Scope::Story { story: self.state.story_of_run(known.row.id) });
+        }
         if let Some(story) = self.state.rules.pattern.key(name) {
             return Ok(Scope::Story { story });
         }
         if let Some(session) = self.state.session_named(name) {
             return Ok(Scope::Session { session: session.id });
+        }
+        if name.eq_ignore_ascii_case("day") || name.eq_ignore_ascii_case("today") {
+            return Ok(Scope::Day { day: self.state.today(self.now) });
         }
         let names: Vec<_> = self.state.live().map(|s| s.name.as_str()).collect();
         let near = nearest(name, names.iter().copied(), NEAR);
@@ -360,22 +387,23 @@ impl Work<'_> {
     }
 
     fn cost_line(&self, scope: &Scope) -> String {
-        let account = self.account(scope);
+        let account = self.state.account(scope, self.now);
         let session = match scope {
             Scope::Session { session } => self.state.sessions.get(session),
             Scope::Story { .. } | Scope::Tree { .. } | Scope::Day { .. } => None,
         };
-        let mut line = format!("{}: {}", self.label(scope), show::money(account.micro_usd));
-        if let Some(limit) = self.limit_of(&account) {
-            let _ = write!(line, " of {}", show::money(limit));
+        let mut line = format!("{}: {}", self.state.label(scope), money::spent(account.micro_usd));
+        let limit = self.state.limit_of(&account);
+        if let Some(limit) = limit {
+            let _ = write!(line, " of {}", money::exact(limit));
         }
         if let Some(session) = session {
             let spent = session.spent;
-            let (input, output) =
-                (show::count(spent.input_tokens), show::count(spent.output_tokens));
-            let _ = write!(line, ", {input} tokens in and {output} out");
+            let all = [spent.input_tokens, spent.output_tokens, spent.cached_tokens];
+            let [input, output, cached] = all.map(show::count);
+            let _ = write!(line, ", {input} tokens in, {output} out, {cached} through caches");
         }
-        if account.told == ToldOf::Asked {
+        if account.told == ToldOf::Asked && limit.is_some() {
             line.push_str("; stopped until somebody lets it go on");
         }
         if account.unpriced > 0 {
@@ -390,15 +418,16 @@ impl Work<'_> {
 
     /// The day, each session that runs, its story, and what has a limit.
     fn scopes_at_work(&self) -> Vec<Scope> {
-        let mut scopes = vec![Scope::Day { day: self.today() }];
+        let mut scopes = vec![Scope::Day { day: self.state.today(self.now) }];
         for session in self.state.live() {
-            for scope in self.scopes_of_session(session) {
+            for scope in self.state.scopes_of_session(session, self.now) {
                 let shown = match &scope {
                     Scope::Session { .. } | Scope::Day { .. } => true,
                     Scope::Story { story } => *story != session.name.to_string(),
                     Scope::Tree { .. } => false,
                 };
-                let limited = self.limit_of(&self.account(&scope)).is_some();
+                let account = self.state.account(&scope, self.now);
+                let limited = self.state.limit_of(&account).is_some();
                 if (shown || limited) && !scopes.contains(&scope) {
                     scopes.push(scope);
                 }
@@ -406,18 +435,16 @@ impl Work<'_> {
         }
         scopes
     }
-
-    /// Whether a session's line stands still for want of money.
-    pub(super) fn waits_for_money(&self, session: &Session) -> bool {
-        self.blocked(session).is_some()
-    }
 }
 
-fn go_on(session: SessionId) -> Button {
+fn go_on(spender: &Spender) -> Button {
     Button {
         label: "As much again".into(),
         detail: None,
         weight: Weight::Plain,
-        action: Action::AsMuchAgain { session },
+        action: match spender {
+            Spender::Session(session) => Action::AsMuchAgain { session: *session },
+            Spender::Step { run, .. } => Action::RunGoesOn { run: *run },
+        },
     }
 }

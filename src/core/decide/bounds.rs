@@ -3,10 +3,11 @@
 
 use chrono::TimeDelta;
 
-use super::{Work, show};
+use super::Work;
 use crate::{
     caller::{AgentRefusal, BoundsLeft, Host, Principal},
     id::SessionId,
+    money,
     session::{Amount, Session, Spawn},
 };
 
@@ -60,8 +61,8 @@ impl Work<'_> {
         let reserve = over.and_then(|own| own.spawn.as_ref()).map(Spawn::reserve);
         Standing {
             bound: "what was set aside for yourself",
-            now: show::money(spent),
-            limit: show::money(reserve.unwrap_or_default().micro_usd),
+            now: money::spent(spent),
+            limit: money::exact(reserve.unwrap_or_default().micro_usd),
             holds: over.is_none(),
         }
     }
@@ -91,11 +92,11 @@ impl Work<'_> {
 
     fn tree_money(&self, caller: &Principal, wanted: Amount) -> Standing {
         let (tree, limit) = (self.tree_of(caller), self.state.rules.bounds.tree_micro_usd);
-        let (now, more) = (show::money(tree.micro_usd), show::money(wanted.micro_usd));
+        let (now, more) = (money::spent(tree.micro_usd), money::exact(wanted.micro_usd));
         Standing {
             bound: "money below your root within a day",
             now: format!("{now} and {more} for this one"),
-            limit: show::money(limit),
+            limit: money::exact(limit),
             holds: (tree + wanted).micro_usd <= limit,
         }
     }

@@ -15,6 +15,7 @@ use crate::{
     command::{Refusal, Start},
     id::{BridgeName, SessionId},
     nearest::nearest,
+    outage::Ends,
     ringing::Muted,
     state::{FocusRow, HeardOutcome, Role, Row},
     text::{Rich, Style},
@@ -429,9 +430,6 @@ impl Work<'_> {
     fn waiting_list(&self) -> String {
         let mut open: Vec<_> = self.state.open_gates().collect();
         open.sort_by_key(|gate| gate.opened);
-        if open.is_empty() {
-            return "Nothing waits for you.".into();
-        }
         let line = |gate: &&crate::gate::Gate| {
             let age = show::span(gate.opened, self.now);
             let name = self.waits_name(gate);
@@ -444,7 +442,17 @@ impl Work<'_> {
             };
             format!("◆ {name} {}, {age}: {}{yes}", gate.shown.title, gate.code)
         };
-        open.iter().map(line).collect::<Vec<_>>().join("\n")
+        let lines: Vec<_> = open.iter().map(line).chain(self.stopped_lines()).collect();
+        if lines.is_empty() { "Nothing waits for you.".into() } else { lines.join("\n") }
+    }
+
+    /// Sessions that do nothing until somebody does something about it, a line each.
+    pub(super) fn stopped_lines(&self) -> impl Iterator<Item = String> {
+        self.state.live().filter_map(|session| {
+            let limited = self.state.limited(session, self.now)?;
+            let name = &session.name;
+            (limited.ends == Ends::BySomebody).then(|| format!("◐ {name}: {}", limited.sentence()))
+        })
     }
 }
 

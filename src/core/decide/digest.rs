@@ -9,6 +9,7 @@ use crate::{
     bridge::SessionLook,
     caller::{Isolated, PeerView},
     id::SessionId,
+    money,
     prompt::Prompt,
     session::{Amount, Life},
     text,
@@ -136,7 +137,7 @@ impl Work<'_> {
             let _ = write!(line, ", quiet since {quiet}");
         }
         if let Some(limited) = &session.limited {
-            let _ = write!(line, "; its account {} {}", limited.account, limited.words);
+            let _ = write!(line, "; {}", limited.sentence());
         }
         for waits in &session.waits_for {
             let since = span(waits.since);
@@ -161,7 +162,7 @@ impl Work<'_> {
             let _ = write!(line, "; started by {by}");
         }
         if session.spent.micro_usd > 0 {
-            let _ = write!(line, "; {}", show::money(session.spent.micro_usd));
+            let _ = write!(line, "; {}", money::spent(session.spent.micro_usd));
         }
         line
     }
@@ -185,7 +186,7 @@ fn totals(all: &[(Group, &PeerView)]) -> String {
             let _ = write!(text, ", {number} {words}");
         }
     }
-    let _ = write!(text, "; {} and {} tokens so far.", show::money(spent.micro_usd), spent.tokens);
+    let _ = write!(text, "; {} and {} tokens so far.", money::spent(spent.micro_usd), spent.tokens);
     text
 }
 

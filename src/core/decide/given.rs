@@ -96,7 +96,8 @@ impl Given {
             | Action::FillIn { .. }
             | Action::StartRun { .. }
             | Action::DropRun { .. }
-            | Action::AsMuchAgain { .. } => None,
+            | Action::AsMuchAgain { .. }
+            | Action::RunGoesOn { .. } => None,
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{About, Work};
 use crate::{
     account::Scope,
+    caller::Principal,
     id::{RunId, SessionId},
     ledger::{LedgerRow, Owner, Tokens, Used, WorkKind},
     prompt::OfStep,
@@ -53,7 +54,7 @@ impl Work<'_> {
         self.change(id, |session| update(&mut session.spent));
         let more = spent(self).saturating_sub(before);
         let session = self.state.sessions.get(&id).filter(|_| more > 0);
-        let scopes = session.map(|session| self.scopes_of_session(session));
+        let scopes = session.map(|session| self.state.scopes_of_session(session, self.now));
         for scope in scopes.into_iter().flatten() {
             self.charge_account(&scope, more, 0);
         }
@@ -67,6 +68,8 @@ impl Work<'_> {
         let of = OfStep { run, step: step.clone(), attempt };
         let entered: Vec<_> =
             used.into_iter().filter_map(|used| self.enter(used, Whose::Step(&of))).collect();
+        let more = entered.iter().fold(0, |sum: u64, it| sum.saturating_add(it.micro_usd));
+        self.state.runs.add_spent(run, step, more);
         self.book(&entered);
     }
 
@@ -164,7 +167,7 @@ impl Work<'_> {
             unit,
             session: Some(id),
             name: session.name.to_string(),
-            story: self.story_of(session),
+            story: self.state.story_of(session),
             project: Some(session.project.clone()),
             run,
             run_name: run_name.or_else(|| Some(session.of_run.as_ref()?.name.clone())),
@@ -182,42 +185,19 @@ impl Work<'_> {
             kind: WorkKind::Step,
             unit: unit_of(of),
             session: None,
-            story: name.clone(),
+            story: self.state.story_of_run(of.run),
             name: format!("{name} {}", of.step),
             project: known.and_then(|known| known.row.project.clone()),
             run: Some(of.run),
             run_name,
             step: Some(of.step.to_string()),
-            parent: None,
-            root: None,
+            parent: self.state.starter_of_run(of.run).map(Principal::address),
+            root: self.state.root_of_run(of.run).map(|root| root.address()),
         }
     }
 
     fn name_of_run(&self, run: RunId) -> Option<String> {
         self.state.runs.get(run).map(|known| known.row.name())
-    }
-
-    /// The key that its name begins with; else the story of whoever started it; else its name.
-    pub(super) fn story_of(&self, session: &Session) -> String {
-        let mut known = session;
-        // Whoever started it is older, so this comes to an end.
-        loop {
-            if let Some(key) = self.key_in(known.name.as_str()) {
-                return key;
-            }
-            let above = known.spawn.as_ref().and_then(|spawn| self.session_of(&spawn.by));
-            match above {
-                Some(above) => known = above,
-                None => return known.name.to_string(),
-            }
-        }
-    }
-
-    /// `PD-285` in `PD-285-tests`.
-    fn key_in(&self, name: &str) -> Option<String> {
-        let ends = name.match_indices(['-', '_', '.']).map(|(at, _)| at).chain([name.len()]);
-        let mut keys = ends.filter_map(|end| self.state.rules.pattern.key(&name[..end]));
-        keys.next()
     }
 }
 

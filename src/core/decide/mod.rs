@@ -3,6 +3,7 @@
 //! disk. Nothing here waits, and nothing here fails: a refusal is an answer.
 
 mod accounts;
+mod afford;
 mod allowed;
 mod answers;
 mod asking;
@@ -68,14 +69,14 @@ use vigie_workflow::value::StepPath;
 
 use crate::{
     Timestamp,
-    agent::{AgentEvent, Order, OrderKind, Report},
+    agent::{AgentEvent, DeniedCall, Order, OrderKind, Report},
     bridge::{FilePost, Files, Health, Heard, Noted, Place, Said, Say, SayError},
     caller::{AgentRefusal, AgentReply, AgentRequest},
     command::{Refusal, Reply, Request},
     id::{BridgeName, DeliveryId, GateId, HeardId, HumanId, OrderId, RunId, SessionId},
     ids::Ids,
-    ledger::Used,
-    run::{Catalog, Hook, StepOrder, StepTold},
+    ledger::{Prices, Used},
+    run::{Catalog, Hook, PutOff, StepOrder, StepTold},
     session::{Launch, Session},
     state::{Facts, JournalEntry, Row, State},
 };
@@ -145,6 +146,8 @@ pub enum Event {
     },
     /// What workflows there are, as their files say now.
     Catalog(Catalog),
+    /// What models cost from now on.
+    Prices(Prices),
     /// Something outside asks for a run; answered like a request.
     Hook(Hook),
     /// What became of a step of a run.
@@ -153,6 +156,15 @@ pub enum Event {
     Used {
         session: SessionId,
         entries: Vec<Used>,
+    },
+    /// An attempt's own agent stopped, and goes on later.
+    StepPutOff {
+        run: RunId,
+        step: StepPath,
+        attempt: u32,
+        put_off: PutOff,
+        /// What policies denied its agent until then.
+        denied: Vec<DeniedCall>,
     },
     /// What the records of an attempt's own agent have.
     StepUsed {
@@ -185,8 +197,10 @@ impl Event {
             | Self::Noted { .. }
             | Self::Pulse { .. }
             | Self::Catalog(_)
+            | Self::Prices(_)
             | Self::Hook(_)
-            | Self::Step(_) => &[],
+            | Self::Step(_)
+            | Self::StepPutOff { .. } => &[],
         }
     }
 }
@@ -269,6 +283,12 @@ pub enum Effect {
     },
     /// Carry out one attempt of a step, or find out what became of it.
     Step(Box<StepOrder>),
+    /// End that attempt's own agent; it goes on later in the same conversation.
+    PutOffStep {
+        run: RunId,
+        step: StepPath,
+        attempt: u32,
+    },
     /// End that attempt, with all its processes.
     StopStep {
         run: RunId,
@@ -325,11 +345,15 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
         Event::Noted { bridge, noted } => work.noted(&bridge, noted),
         Event::Pulse { bridge, health } => work.pulse(&bridge, health),
         Event::Catalog(catalog) => work.catalog(catalog),
+        Event::Prices(prices) => work.state.rules.prices = prices,
         Event::Hook(hook) => {
             let reply = work.hook(hook);
             work.out.reply = Some(reply);
         }
         Event::Step(told) => work.step_told(told),
+        Event::StepPutOff { run, step, attempt, put_off, denied } => {
+            work.step_put_off(run, &step, attempt, put_off, &denied);
+        }
         Event::Used { session, entries } => work.session_used(session, entries),
         Event::StepUsed { run, step, attempt, entries } => {
             work.step_used(run, &step, attempt, entries);
@@ -346,6 +370,7 @@ pub fn decide(state: &mut State, ids: &mut Ids, event: Event, now: Timestamp) ->
     work.retry_accounts();
     work.offer_mail();
     work.hand_prompts();
+    work.give_room();
     work.tell_of_accounts();
     work.settle_read_answers();
     work.notice_stuck();
@@ -368,6 +393,7 @@ pub fn next_deadline(state: &State) -> Option<Timestamp> {
         .chain(strangers::next_note(state))
         .chain(mail::next_offer(state))
         .chain(outages::next_due(state))
+        .chain(afford::next_due(state))
         .chain(called::next_call(state))
         .chain(morning::next_digest(state))
         .chain(mutes::next_end(state))

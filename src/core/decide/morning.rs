@@ -7,10 +7,12 @@ use std::fmt::Write as _;
 use super::{Work, ring::Spot, show};
 use crate::{
     Timestamp,
+    account::Scope,
     bridge::Level,
     delivery::{Outgoing, Rank},
     gate::Gate,
     id::{GateId, HumanId},
+    money,
     ringing::{DigestRow, Happened, Kind, Loudness, Missed},
     session::Life,
     state::{Chat, Row, State},
@@ -184,8 +186,10 @@ impl Work<'_> {
         self.since_then(human, since, spent)
     }
 
+    /// By steps of workflows as well.
     fn spent_by_all(&self) -> u64 {
-        self.state.sessions.values().map(|s| s.spent.micro_usd).sum()
+        let days = self.state.accounts.values().filter(|it| matches!(it.scope, Scope::Day { .. }));
+        days.map(|day| day.micro_usd).sum()
     }
 
     fn since_then(&self, human: &HumanId, since: Timestamp, spent: u64) -> Rich {
@@ -193,6 +197,7 @@ impl Work<'_> {
         let mut text = Rich::plain(format!("Since {clock}:"));
         let before = text.text.len();
         self.push_open(&mut text, human);
+        self.push_stopped(&mut text);
         let set = |event: &Happened| self.loudness(event.kind) != Loudness::Log;
         self.push_all_that_happened(&mut text, since, &set);
         let works = |life: &Life| matches!(life, Life::Working { .. });
@@ -205,7 +210,7 @@ impl Work<'_> {
         }
         let cost = self.spent_by_all().saturating_sub(spent);
         if cost > 0 {
-            text.push(&format!("\nCost: {}, at list price", show::money(cost)), None);
+            text.push(&format!("\nCost: {}, at list price", money::spent(cost)), None);
         }
         if text.text.len() == before {
             text.push(" nothing happened, and nothing waits for you.", None);
@@ -221,6 +226,19 @@ impl Work<'_> {
             text.push(&format!("\nWaiting for you ({}):", open.len()), Some(Style::Bold));
             self.push_waiting(text, &open);
         }
+    }
+
+    /// What stands still until somebody says so.
+    fn push_stopped(&self, text: &mut Rich) {
+        let stopped: Vec<_> = self.stopped_lines().collect();
+        if stopped.is_empty() {
+            return;
+        }
+        text.push(&format!("\nStopped until you say so ({}):", stopped.len()), Some(Style::Bold));
+        for line in stopped.iter().take(NAMED) {
+            text.push(&format!("\n{line}"), None);
+        }
+        text.push(&more_than(stopped.len()), None);
     }
 
     pub(super) fn push_all_that_happened(

@@ -252,7 +252,13 @@ impl Work<'_> {
         }
         let what = OrderKind::Interrupt;
         let order = Order { id: self.order(id, what.clone()), what };
-        self.change(id, |s| s.interrupting = Some(order));
+        self.change(id, |s| {
+            s.interrupting = Some(order);
+            // Whoever stops it does not want it to go on by itself.
+            if let Some(turn) = &mut s.turn {
+                turn.out_of_money = false;
+            }
+        });
     }
 
     pub(super) fn put_session(&mut self, session: crate::session::Session) {

@@ -7,18 +7,22 @@ mod words;
 
 use chrono::TimeDelta;
 use serde_json::json;
+use std::collections::BTreeSet;
+use vigie_workflow::value::StepPath;
 
-use super::{About, Work, commands::NEEDS_TALKER, hush::Cause};
+use super::{About, Work, commands::NEEDS_TALKER, hush::Cause, requests::NEAR};
 use crate::{
     Timestamp,
     bridge::Post,
     command::Refusal,
     delivery::{Rank, Shown},
-    id::{AccountName, AgentName, HumanId, SessionId},
+    id::{AccountName, AgentName, HumanId, RunId, SessionId},
     limit::named_reset,
-    outage::{LimitedView, Named, OutageRow, Stand, Trouble, Why, Works},
+    nearest::nearest,
+    outage::{Ends, LimitedView, Named, OutageRow, Stand, Trouble, Why, Works},
     prompt::{Prompt, PromptState},
     ringing::Kind,
+    run::{Needs, StepHow, With},
     session::{Life, Session},
     state::{Chat, Role, Row, State},
     text,
@@ -75,7 +79,11 @@ fn due(state: &State, account: &AccountName, trouble: &Trouble) -> Option<Timest
     let stand = match trouble.stand {
         Stand::Until { at, .. } => Some(at),
         Stand::UntilSaid => None,
-        Stand::GoesOn { next, .. } => state.ready(account).next().map(|_| next),
+        Stand::GoesOn { next, .. } => {
+            let any =
+                state.ready(account).next().is_some() || state.held_steps(account).next().is_some();
+            any.then_some(next)
+        }
     };
     let unsaid = trouble.why == Why::Overload && !trouble.is_said() && trouble.holds();
     let said = unsaid.then(|| trouble.since + SAID_AFTER);
@@ -92,17 +100,23 @@ impl State {
     }
 
     /// Why that session does not work now; `None`: it does, or could.
-    pub fn limited(&self, session: &Session) -> Option<LimitedView> {
+    pub fn limited(&self, session: &Session, now: Timestamp) -> Option<LimitedView> {
+        self.limited_by_account(session).or_else(|| self.limited_by_money(session, now))
+    }
+
+    fn limited_by_account(&self, session: &Session) -> Option<LimitedView> {
         let idle = matches!(session.life, Life::Idle { .. } | Life::Starting { .. });
         let trouble = self.trouble_of(&session.agent).filter(|_| idle)?;
         // What is over in a moment marks nobody but those it has cut off.
         let shown = session.cut.is_some() || trouble.is_said();
         (shown && trouble.holds()).then(|| LimitedView {
-            account: self.rules.accounts.of(&session.agent),
-            why: trouble.why,
-            until: trouble.until(),
+            whose: self.rules.accounts.of(&session.agent).to_string(),
             words: words::short(trouble, self.rules.accounts.zone.as_deref()),
             detail: words::detail(trouble, self.rules.accounts.zone.as_deref()),
+            ends: match trouble.stand {
+                Stand::Until { .. } | Stand::GoesOn { .. } => Ends::ByItself,
+                Stand::UntilSaid => Ends::BySomebody,
+            },
         })
     }
 
@@ -114,6 +128,56 @@ impl State {
     /// Those of its sessions that take their next prompt now.
     fn ready<'a>(&'a self, account: &'a AccountName) -> impl Iterator<Item = &'a Session> {
         self.of_account(account).filter(|s| self.takes_a_prompt(s) && self.next_for(s).is_some())
+    }
+
+    /// The account of the agent that a step has for itself.
+    pub(super) fn account_of_step(&self, run: RunId, step: &StepPath) -> Option<AccountName> {
+        let work = self.runs.get(run)?.at_work.get(step)?;
+        match &work.with {
+            With::Held { project, needs: Needs::Agent, .. }
+            | With::Runner { project, needs: Needs::Agent, .. } => {
+                let agent = self.rules.workflows.agent_of.get(project)?;
+                Some(self.rules.accounts.of(agent))
+            }
+            With::Held { needs: Needs::Process, .. }
+            | With::Runner { needs: Needs::Process, .. }
+            | With::Session { .. }
+            | With::People
+            | With::Run { .. } => None,
+        }
+    }
+
+    /// Why a step that has an agent for itself does not go on: "waits: claude is at its usage limit until
+    /// 04:11".
+    pub(super) fn trouble_of_step(&self, run: RunId, step: &StepPath) -> Option<String> {
+        let account = self.account_of_step(run, step)?;
+        let trouble = self.troubles.get(&account)?;
+        Some(if trouble.holds() {
+            format!(
+                "waits: {account} {}",
+                words::short(trouble, self.rules.accounts.zone.as_deref())
+            )
+        } else {
+            "goes on in its turn".into()
+        })
+    }
+
+    /// Steps that wait for that account.
+    pub(super) fn held_steps<'a>(
+        &'a self,
+        account: &'a AccountName,
+    ) -> impl Iterator<Item = (RunId, StepPath)> + 'a {
+        let held = self.runs.held_agents().map(|(run, step, _)| (run, step));
+        held.filter(move |(run, step)| self.account_of_step(*run, step).as_ref() == Some(account))
+    }
+
+    /// Whether what waits there may have been begun by a daemon before us.
+    pub(super) fn is_adopted(&self, run: RunId, step: &StepPath) -> bool {
+        let work = self.runs.get(run).and_then(|known| known.at_work.get(step));
+        work.is_some_and(|work| match &work.with {
+            With::Held { how, .. } => matches!(**how, StepHow::Adopt | StepHow::GoOn { .. }),
+            With::Runner { .. } | With::Session { .. } | With::People | With::Run { .. } => false,
+        })
     }
 
     /// Those of its sessions for which something waits.
@@ -233,7 +297,11 @@ impl Work<'_> {
         let Some(session) = self.state.sessions.get(&id) else { return };
         let account = self.state.rules.accounts.of(&session.agent);
         let began = session.turn.as_ref().map(|turn| turn.since);
-        let Some(mut trouble) = self.state.troubles.get(&account).cloned() else { return };
+        self.account_works_since(&account, began);
+    }
+
+    fn account_works_since(&mut self, account: &AccountName, began: Option<Timestamp>) {
+        let Some(mut trouble) = self.state.troubles.get(account).cloned() else { return };
         if has_worked(&trouble) || began.is_none_or(|began| began <= trouble.since) {
             return;
         }
@@ -242,8 +310,19 @@ impl Work<'_> {
             Stand::Until { .. } | Stand::UntilSaid => self.now,
         };
         trouble.stand = Stand::GoesOn { next, works: Works::Yes };
-        self.put_trouble(&account, Some(trouble));
-        self.show_account(&account);
+        self.put_trouble(account, Some(trouble));
+        self.show_account(account);
+    }
+
+    /// The same of a step's own agent.
+    pub(super) fn account_answers_step(&mut self, run: RunId, step: &StepPath) {
+        let Some(account) = self.state.account_of_step(run, step) else { return };
+        let work = self.state.runs.get(run).and_then(|known| known.at_work.get(step));
+        let since = work.and_then(|work| match work.with {
+            With::Runner { since, .. } => since,
+            With::Held { .. } | With::Session { .. } | With::People | With::Run { .. } => None,
+        });
+        self.account_works_since(&account, since);
     }
 
     /// What waited for its time goes on.
@@ -274,9 +353,11 @@ impl Work<'_> {
             });
         for (account, next, works) in going.collect::<Vec<_>>() {
             let ready = self.ready_of(&account);
-            if !ready.is_empty() && next <= self.now {
+            let steps = self.state.held_steps(&account).next().is_some();
+            if (!ready.is_empty() || steps) && next <= self.now {
                 // What may not begin for the money it would cost lets the next go first.
                 let went = ready.into_iter().any(|id| self.hand_next(id));
+                let went = went || self.hand_step_of(&account);
                 let pause = if went { STAGGER_MS } else { BLOCKED_MS };
                 let next = self.now + TimeDelta::milliseconds(pause.cast_signed());
                 let next = next + self.jitter(pause);
@@ -290,8 +371,14 @@ impl Work<'_> {
             let tells = |s: &Session| {
                 s.turn.is_some() || s.is_in_a_turn() || self.state.line_of(s.id).next().is_some()
             };
-            let none = self.state.held(&account).next().is_none();
-            if none && (works == Works::Yes || !self.state.of_account(&account).any(tells)) {
+            let none = self.state.held(&account).next().is_none() && !steps;
+            let mut at_work = self.state.agents_at_work();
+            let step_tells = at_work.any(|(known, step, _)| {
+                self.state.account_of_step(known.row.id, step).as_ref() == Some(&account)
+            });
+            drop(at_work);
+            let telling = step_tells || self.state.of_account(&account).any(tells);
+            if none && (works == Works::Yes || !telling) {
                 self.account_is_well(&account);
             }
         }
@@ -420,8 +507,17 @@ impl Work<'_> {
             }
         };
         if meant.is_empty() {
-            let account = name.map_or_else(|| "any account".into(), str::to_owned);
-            return Err(Refusal::AccountWorks { account, troubled });
+            let name = name.map(str::trim).filter(|name| !name.is_empty());
+            let Some(name) = name else { return Err(Refusal::NothingStopped) };
+            let known = self.state.rules.agents.iter().map(|it| self.state.rules.accounts.of(it));
+            let known: BTreeSet<_> = known.chain(troubled.iter().cloned()).collect();
+            if known.iter().any(|it| it.as_str().eq_ignore_ascii_case(name)) {
+                return Err(Refusal::AccountWorks { account: name.into(), troubled });
+            }
+            let near = nearest(name, known.iter().map(AccountName::as_str), NEAR);
+            let near = near.into_iter().map(str::to_owned).collect();
+            let known = known.iter().map(ToString::to_string).collect();
+            return Err(Refusal::NoAccount { name: name.into(), near, known });
         }
         for account in &meant {
             self.lets_go(account);

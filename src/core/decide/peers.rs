@@ -195,7 +195,7 @@ impl Work<'_> {
             depth: session.spawn.as_ref().map_or(0, |spawn| spawn.depth),
             isolated: session.isolated,
             created: session.created,
-            limited: self.state.limited(session),
+            limited: self.state.limited(session, self.now),
         }
     }
 

@@ -93,6 +93,7 @@ impl Work<'_> {
             Action::AsMuchAgain { session } => {
                 format!("Write: `/budget {} more`", self.session_name(*session))
             }
+            Action::RunGoesOn { run: id } => format!("Write: `/budget {} more`", run(*id)),
             Action::InterruptAll => "Write `/stop` and the name, for each.".into(),
             Action::CancelRun { run: id } => format!("Write: `/cancel {}`", run(*id)),
             Action::RetryRun { run: id } => format!("Write: `/retry {}`", run(*id)),

@@ -237,6 +237,7 @@ impl Work<'_> {
             s.counted = None;
             s.spent.before_turn = s.spent.micro_usd;
             s.turn = Some(Turn {
+                out_of_money: false,
                 id: turn,
                 by,
                 begun: Begun::Elsewhere,
@@ -329,7 +330,9 @@ impl Work<'_> {
                 }
             });
             // Whoever writes at the desk goes on with it themselves.
-            self.taken_up_at_desk(id);
+            self.taken_up(id);
+        } else if self.may_go_on_by_itself(id) {
+            self.taken_up(id);
         }
         let name = self.session_name(id);
         self.show_foreign_words(id, &format!("At the desk of {name}: "), text);
@@ -527,6 +530,10 @@ impl Work<'_> {
 
     fn interrupted(&mut self, id: SessionId) {
         self.keep_no_answer(id, "the turn was interrupted");
+        let out_of_money = self.state.sessions.get(&id).and_then(|s| s.turn.as_ref());
+        if out_of_money.is_some_and(|turn| turn.out_of_money) {
+            return self.cut_off_for_money(id);
+        }
         let of_step = self.turn_of_step(id);
         self.end_turn(id, "stopped after");
         let why = format!("the turn of {} was interrupted", self.session_name(id));
@@ -534,7 +541,7 @@ impl Work<'_> {
         self.mail_read_in_turn(id);
         let name = self.session_name(id);
         self.journal_session("turn_interrupted", id);
-        let next = match self.limited_words(id) {
+        let next = match self.kept_words(id, "/") {
             _ if self.state.line_of(id).next().is_none() => String::new(),
             None => " What waits goes in now.".into(),
             Some(words) => format!(" What waits is kept: {words}."),

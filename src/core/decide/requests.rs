@@ -29,7 +29,7 @@ impl Work<'_> {
         match what.clone() {
             Command::Start(start) => {
                 let id = self.start(&start, &by)?;
-                let view = self.state.view(id).expect("it was just made");
+                let view = self.state.view(id, self.now).expect("it was just made");
                 Ok(Reply::Started(Box::new(view)))
             }
             Command::Send { session, text, form } => {
@@ -151,7 +151,8 @@ impl Work<'_> {
         let ahead = self.state.line_of(id).count();
         let session = session.name.clone();
         let prompt = self.queue(id, text, form, by, None)?;
-        Ok(Reply::Stored { prompt, session, ahead })
+        let kept = self.kept_words(id, "vigie ");
+        Ok(Reply::Stored { prompt, session, ahead, kept })
     }
 
     /// Puts a text into a session's line.
@@ -322,7 +323,7 @@ impl State {
                 let known = self.runs.named(name)?;
                 Some(Reply::Run(Box::new(self.run_view(known.row.id, now)?)))
             }
-            Command::Sessions => Some(Reply::Sessions(self.views())),
+            Command::Sessions => Some(Reply::Sessions(self.views(now))),
             Command::People => Some(Reply::People(self.people())),
             Command::Grants => Some(Reply::Grants(self.grant_views(now))),
             Command::Tokens => Some(Reply::Tokens(self.tokens.values().cloned().collect())),
@@ -331,7 +332,7 @@ impl State {
             Command::Prompts { session } => Some(Reply::Prompts(self.line(*session))),
             Command::Undelivered => Some(Reply::Undelivered(self.undelivered(now))),
             Command::Status => Some(Reply::Status(Status {
-                sessions: self.views(),
+                sessions: self.views(now),
                 waiting: self.waiting_told(),
                 pending_deliveries: self.deliveries.len(),
                 failed_deliveries: self.undelivered(now).into_iter().map(|it| it.words).collect(),
@@ -397,11 +398,11 @@ impl State {
         line
     }
 
-    fn views(&self) -> Vec<SessionView> {
-        self.sessions.keys().filter_map(|id| self.view(*id)).collect()
+    fn views(&self, now: Timestamp) -> Vec<SessionView> {
+        self.sessions.keys().filter_map(|id| self.view(*id, now)).collect()
     }
 
-    fn view(&self, id: SessionId) -> Option<SessionView> {
+    fn view(&self, id: SessionId, now: Timestamp) -> Option<SessionView> {
         let session = self.sessions.get(&id)?.clone();
         let open_gates = self.open_gates_of(id).map(|g| (g.id, g.code.clone())).collect();
         Some(SessionView {
@@ -418,7 +419,7 @@ impl State {
                 | Life::NeedsDesk { .. }
                 | Life::Lost { .. } => None,
             },
-            limited: self.limited(&session),
+            limited: self.limited(&session, now),
             session,
         })
     }

@@ -1,16 +1,9 @@
 //! What is set aside for a session that an agent started: past it the turn is stopped, and only a
 //! person's words set aside as much again.
 
-use std::fmt::Write as _;
-
-use super::{Work, show};
+use super::{Work, afford::spent_of, show};
 use crate::{
-    bridge::Level,
-    caller::Principal,
-    delivery::Rank,
-    id::SessionId,
-    ringing::Kind,
-    session::{Amount, Spawn},
+    bridge::Level, caller::Principal, delivery::Rank, id::SessionId, ringing::Kind, session::Spawn,
     text::Rich,
 };
 
@@ -29,7 +22,7 @@ impl Work<'_> {
         if !spawn.over_budget {
             self.change_spawn(id, |spawn| spawn.over_budget = true);
             self.journal_session("reserve_spent", id);
-            self.say_spent(id, &spawn.by, &spent_words(spent, reserve));
+            self.say_spent(id, &spawn.by, &spent_of(spent, reserve));
         }
         if stops {
             self.interrupt(id);
@@ -81,17 +74,4 @@ impl Work<'_> {
             }
         });
     }
-}
-
-/// "$2.04 of $2.00, 12 of 10 tokens": whatever is past its bound.
-fn spent_words(spent: Amount, reserve: Amount) -> String {
-    let mut words = String::new();
-    if spent.micro_usd > reserve.micro_usd {
-        words = format!("{} of {}", show::money(spent.micro_usd), show::money(reserve.micro_usd));
-    }
-    if spent.tokens > reserve.tokens {
-        let comma = if words.is_empty() { "" } else { ", " };
-        let _ = write!(words, "{comma}{} of {} tokens", spent.tokens, reserve.tokens);
-    }
-    words
 }

@@ -2,7 +2,11 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::{Work, hush::Cause};
+use super::{
+    Work,
+    afford::{Spender, Until, used_up},
+    hush::Cause,
+};
 use crate::{
     Timestamp,
     bridge::{Body, Button, Document, Level, Part, Post, SessionLook, ThreadState},
@@ -38,7 +42,7 @@ impl Work<'_> {
     fn state_of(&self, session: &Session) -> (SessionLook, Option<String>) {
         let gate = self.state.open_gates_of(session.id).next();
         if gate.is_none()
-            && let Some(limited) = self.state.limited(session)
+            && let Some(limited) = self.state.limited(session, self.now)
         {
             return (SessionLook::Limited, Some(limited.detail));
         }
@@ -231,6 +235,28 @@ impl Work<'_> {
         self.mark_stored_as(&message, words);
     }
 
+    /// Why words to that session are kept: "claude is at its usage limit until 04:11". `mark`: what
+    /// begins a command where this is said.
+    pub(super) fn kept_words(&self, id: SessionId, mark: &str) -> Option<String> {
+        let session = self.state.sessions.get(&id).filter(|session| session.life.is_live())?;
+        self.limited_words(id).or_else(|| {
+            if session.is_in_a_turn() {
+                return None;
+            }
+            let blocked = self.state.blocked(&Spender::Session(id), self.now)?;
+            let label = self.state.label(&blocked.scope);
+            Some(match blocked.until {
+                Until::Said => {
+                    let name = &session.name;
+                    format!("{label} {}; {mark}budget {name} more lets it go on", used_up(&blocked))
+                }
+                Until::OthersEnd => {
+                    format!("the rest of the money of {label} is set aside for what runs")
+                }
+            })
+        })
+    }
+
     /// Why it is not with the agent yet; `None` when it goes in now.
     fn waiting_words(&self, prompt: &Prompt) -> Option<String> {
         let session = self.state.sessions.get(&prompt.session)?;
@@ -239,16 +265,11 @@ impl Work<'_> {
         let waits = |gate: &crate::gate::Gate| gate.is_by(crate::gate::Asker::Request);
         let when = if self.state.open_gates_of(session.id).any(waits) {
             format!("{name} takes it after your answer")
-        } else if let Some(words) =
-            self.limited_words(session.id).filter(|_| session.life.is_live())
-        {
+        } else if let Some(words) = self.kept_words(session.id, "/") {
             // Whoever writes several times hears it once where each word costs a call.
             return self.first_to_hear(prompt).then(|| format!("kept: {words}"));
         } else {
             match &session.life {
-                Life::Idle { .. } if ahead == 0 && self.waits_for_money(session) => {
-                    format!("{name} takes it when there is money for it: /budget {name}")
-                }
                 Life::Idle { .. } if ahead == 0 => return None,
                 Life::Idle { .. } | Life::Working { .. } => {
                     format!("{name} takes it after this turn")
@@ -335,12 +356,6 @@ pub(super) fn span(from: Timestamp, to: Timestamp) -> String {
 pub(super) fn look_words(look: SessionLook) -> String {
     let word = serde_json::to_value(look).ok();
     word.and_then(|word| word.as_str().map(|word| word.replace('_', " "))).unwrap_or_default()
-}
-
-/// "$4.10".
-pub(super) fn money(micro_usd: u64) -> String {
-    let cents = micro_usd.div_ceil(10_000);
-    format!("${}.{:02}", cents / 100, cents % 100)
 }
 
 /// "1,234,567".

@@ -2,6 +2,7 @@
 
 use super::{
     Work,
+    afford::Spender,
     gates::Who,
     given::Given,
     heard::words_of,
@@ -146,7 +147,12 @@ impl Work<'_> {
             Action::FillIn { form, at, option } => self.fill_in(*form, *at, *option),
             Action::StartRun { form } => self.start_form(*form, who),
             Action::DropRun { form } => self.drop_form(*form),
-            Action::AsMuchAgain { session } => self.as_much_again(*session, &who.human),
+            Action::AsMuchAgain { session } => {
+                self.as_much_again(&[Spender::Session(*session)], &who.human)
+            }
+            Action::RunGoesOn { run } => {
+                self.as_much_again(&self.steps_that_wait(*run), &who.human)
+            }
         }
     }
 

@@ -83,11 +83,22 @@ fn money_is_rounded_once_an_answer() {
 }
 
 #[test]
-fn a_spread_names_numbers_that_are_there() {
+fn a_spread_is_what_a_spreadsheet_makes_of_the_same_numbers() {
     assert_eq!(Spread::of(vec![]), Spread::default());
     assert_eq!(Spread::of(vec![7]), Spread { low: 7, median: 7, high: 7, total: 7 });
     assert_eq!(Spread::of(vec![5, 1, 4, 2, 3]), Spread { low: 2, median: 3, high: 4, total: 15 });
-    assert_eq!(Spread::of(vec![1, 100]), Spread { low: 1, median: 1, high: 100, total: 101 });
+    // QUARTILE.INC, rounded: 25.75, 50.5, 75.25; 1.5, 2, 2.5; 1.75, 2.5, 3.25; 20, 40, 55.
+    for (numbers, low, median, high) in [
+        (vec![1, 100], 26, 51, 75),
+        (vec![1, 2, 3], 2, 2, 3),
+        (vec![100, 200, 300], 150, 200, 250),
+        (vec![400, 100, 300, 200], 175, 250, 325),
+        (vec![10, 20, 30, 50, 50, 60, 100], 25, 50, 55),
+        (vec![0, u64::MAX], u64::MAX / 4 + 1, u64::MAX / 2 + 1, u64::MAX / 4 * 3 + 2),
+    ] {
+        let total = numbers.iter().fold(0_u64, |sum, number| sum.saturating_add(*number));
+        assert_eq!(Spread::of(numbers), Spread { low, median, high, total });
+    }
 }
 
 #[test]

@@ -74,11 +74,14 @@ pub struct WorkflowRules {
     pub runs: usize,
     /// Agents at the same time that steps have for themselves.
     pub agents: usize,
+    /// Which agent a step of that project has for itself.
+    pub agent_of: HashMap<ProjectName, AgentName>,
 }
 
 impl Default for WorkflowRules {
     fn default() -> Self {
-        Self { host_steps: 16, project_steps: 8, runs: 1000, agents: 4 }
+        let agent_of = HashMap::new();
+        Self { host_steps: 16, project_steps: 8, runs: 1000, agents: 4, agent_of }
     }
 }
 

@@ -6,6 +6,7 @@ use vigie_core::{
     Timestamp,
     bridge::SessionLook,
     command::SessionView,
+    outage::{Ends, LimitedView},
     run::{RunLife, RunView},
     session::{Ended, Life, Session},
 };
@@ -321,6 +322,9 @@ fn of_session(view: &SessionView, asked: Option<&Asked>) -> Row {
     let (group, look, state) = match (&session.life, waits) {
         (life, Some(_)) if life.is_live() => (Group::Waits, "waiting", "waits for you".to_owned()),
         (Life::NeedsDesk { .. }, _) => (Group::Waits, "desk", "needs the desk".into()),
+        (Life::Starting { .. } | Life::Idle { .. }, _) if needs_somebody(view) => {
+            (Group::Waits, "limited", "at its limit".into())
+        }
         (Life::Starting { .. } | Life::Idle { .. }, _) if view.limited.is_some() => {
             (Group::Idle, "limited", "at its limit".into())
         }
@@ -348,6 +352,11 @@ fn of_session(view: &SessionView, asked: Option<&Asked>) -> Row {
     }
 }
 
+/// Whether what stops it does not end by itself.
+fn needs_somebody(view: &SessionView) -> bool {
+    view.limited.as_ref().is_some_and(|limited| limited.ends == Ends::BySomebody)
+}
+
 /// One line: what it asks, says of itself, does or what became of it.
 pub fn doing(view: &SessionView, waits: Option<&Asked>) -> String {
     let session = &view.session;
@@ -358,7 +367,7 @@ pub fn doing(view: &SessionView, waits: Option<&Asked>) -> String {
     match (&session.life, waits) {
         (_, Some(asked)) => asked.card.title.clone(),
         (Life::Starting { .. } | Life::Idle { .. }, None) if view.limited.is_some() => {
-            let limited = view.limited.as_ref().map(|it| format!("{} {}", it.account, it.words));
+            let limited = view.limited.as_ref().map(LimitedView::sentence);
             format!("{}{}", limited.unwrap_or_default(), queued())
         }
         (Life::NeedsDesk { why, .. } | Life::Lost { why, .. }, None) => why.clone(),

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use vigie_core::{
     Timestamp,
+    money::exact,
     run::{MadeOf, RunView, StepView},
 };
 
@@ -89,9 +90,9 @@ fn cost(view: &RunView) -> String {
     let most = view.made_of.as_ref().and_then(|made_of| made_of.limits.micro_usd);
     match (view.spent.micro_usd, most) {
         (0, None) => "no cost".into(),
-        (0, Some(most)) => format!("$0 of {}", money(most)),
+        (0, Some(most)) => format!("$0 of {}", exact(most)),
         (spent, None) => money(spent),
-        (spent, Some(most)) => format!("{} of {}", money(spent), money(most)),
+        (spent, Some(most)) => format!("{} of {}", money(spent), exact(most)),
     }
 }
 
@@ -163,7 +164,7 @@ fn plot(run: &Run) -> Markup {
 fn facts(run: &Run, made_of: &MadeOf) -> Markup {
     let view = run.view;
     let limits = &made_of.limits;
-    let money = limits.micro_usd.map_or_else(|| "no budget".into(), money);
+    let money = limits.micro_usd.map_or_else(|| "no budget".into(), exact);
     let time = limits.timeout.map_or_else(
         || "no end".into(),
         |time| took(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)),

@@ -2,7 +2,7 @@
 
 use chrono::SecondsFormat;
 use maud::{Markup, html};
-use vigie_core::{Timestamp, text};
+use vigie_core::{Timestamp, money, text};
 
 /// Text from outside: characters that would not be seen, or that would turn the text around, are
 /// written out in boxes.
@@ -46,15 +46,11 @@ fn moment(at: Timestamp, form: &str, written: &str) -> Markup {
     }
 }
 
-/// "$1.86"; what is less than a cent and not nothing is said so.
+/// What was spent, as it is written everywhere; nothing is a dash.
 pub fn money(micro_usd: u64) -> String {
     match micro_usd {
         0 => "–".into(),
-        1..5_000 => "under 1 ¢".into(),
-        more => {
-            let cents = more.saturating_add(5_000) / 10_000;
-            format!("${}.{:02}", cents / 100, cents % 100)
-        }
+        more => money::spent(more),
     }
 }
 
@@ -112,8 +108,8 @@ mod tests {
     fn money_and_tokens_are_never_shown_as_nothing_when_they_are_something() {
         for (micro, words) in [
             (0, "–"),
-            (1, "under 1 ¢"),
-            (5_000, "$0.01"),
+            (1, "under $0.01"),
+            (10_001, "$0.02"),
             (1_856_000, "$1.86"),
             (112_720_000, "$112.72"),
         ] {

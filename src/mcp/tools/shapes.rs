@@ -14,6 +14,7 @@ use vigie_core::{
     },
     id::SessionName,
     mail::{Mail, Sender},
+    outage::LimitedView,
     session::{Ended, Life, Role, Spent},
     text::sealed,
 };
@@ -120,8 +121,15 @@ pub(super) struct WaitsForShape {
 pub(super) struct SpentShape {
     /// At list price.
     pub(super) usd: f64,
+    /// Read anew, from no cache and into none; of a run all that models were given.
     pub(super) input_tokens: u64,
     pub(super) output_tokens: u64,
+    /// Read from a cache, or written into one; absent for a run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cached_tokens: Option<u64>,
+    /// The same in millionths, for words.
+    #[serde(skip)]
+    pub(super) micro_usd: u64,
 }
 
 /// How far the caller may still go.
@@ -323,8 +331,7 @@ pub(super) struct SessionUsageShape {
 
 impl From<&PeerView> for SessionShape {
     fn from(view: &PeerView) -> Self {
-        let limited =
-            view.limited.as_ref().map(|limited| format!("{} {}", limited.account, limited.words));
+        let limited = view.limited.as_ref().map(LimitedView::sentence);
         let (state, why) = match &view.life {
             Life::Starting { .. } | Life::Idle { .. } if limited.is_some() => {
                 (State::Limited, limited)
@@ -375,8 +382,9 @@ impl From<&PeerView> for SessionShape {
 
 impl From<Spent> for SpentShape {
     fn from(spent: Spent) -> Self {
-        let Spent { micro_usd, input_tokens, output_tokens, .. } = spent;
-        Self { usd: dollars(micro_usd), input_tokens, output_tokens }
+        let Spent { micro_usd, input_tokens, output_tokens, cached_tokens, .. } = spent;
+        let cached_tokens = Some(cached_tokens);
+        Self { usd: dollars(micro_usd), input_tokens, output_tokens, cached_tokens, micro_usd }
     }
 }
 

@@ -1,6 +1,7 @@
 //! How things are said to a model.
 
 use std::fmt::Write as _;
+use vigie_core::money;
 
 use super::shapes::{
     LeftShape, ParamShape, RunShape, RunState, SpentShape, State, StepShape, ToldShape,
@@ -117,8 +118,10 @@ pub(super) fn run(shape: &RunShape) -> String {
 }
 
 pub(super) fn spent(spent: &SpentShape) -> String {
-    let SpentShape { usd, input_tokens, output_tokens } = spent;
-    format!("${usd:.2}, {input_tokens} tokens in and {output_tokens} out")
+    let SpentShape { input_tokens, output_tokens, cached_tokens, micro_usd, .. } = spent;
+    let spent = money::spent(*micro_usd);
+    let cached = cached_tokens.map(|cached| format!(", {cached} through caches"));
+    format!("{spent}, {input_tokens} tokens in, {output_tokens} out{}", cached.unwrap_or_default())
 }
 
 /// How far the caller may still go.

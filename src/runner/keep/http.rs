@@ -58,7 +58,13 @@ impl Keeper {
                 Some(Event::Leave) => return None,
                 Some(Event::Broken(why)) => break Outcome::Failed { why },
                 // Of programs, and there is none.
-                Some(Event::Exited(_) | Event::NoneLeft | Event::Closed | Event::TooMuch) => {}
+                Some(
+                    Event::Exited(_)
+                    | Event::NoneLeft
+                    | Event::Closed
+                    | Event::TooMuch
+                    | Event::PutOff,
+                ) => {}
                 None => break Outcome::TimedOut,
             }
         };

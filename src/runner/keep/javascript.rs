@@ -39,7 +39,7 @@ impl Keeper {
         self.task.env.clear();
         let args = ["javascript".to_owned()];
         let (name, input) = (&program(), Some(input));
-        let program = Program { name, args: &args, input, env: &[], grace: None };
+        let program = Program { name, args: &args, input, env: &[], grace: None, goes_on: false };
         let takers = self.two_files(OUT, ERR);
         let ran = self.run(program, takers, self.deadline);
         self.returned(ran).map(Left::Ended)

@@ -258,7 +258,8 @@ impl Keeper {
             ("LC_ALL", "C"),
         ];
         let grace = Some(GRACE);
-        let program = Program { name: "git", args: &args, input: None, env: &env, grace };
+        let program =
+            Program { name: "git", args: &args, input: None, env: &env, grace, goes_on: false };
         let cwd = std::mem::replace(&mut self.task.cwd, self.task.project.clone());
         let ran = self.run(program, takers, Instant::now() + GIT);
         self.task.cwd = cwd;

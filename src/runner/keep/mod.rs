@@ -2,7 +2,7 @@
 //! how it ended. It is alone on its folder, adopts the orphans below it (Linux) and ends them all
 //! before it says that anything has ended.
 //!
-//! SIGUSR1 cancels. Any other signal that asks it to leave (the machine shuts down) ends what runs
+//! SIGUSR1 cancels, SIGUSR2 puts off what an agent does. Any other signal that asks it to leave (the machine shuts down) ends what runs
 //! and leaves no word on how it ended: nobody cancelled it, so the run decides what that means.
 
 mod claude;
@@ -59,6 +59,8 @@ enum Event {
     /// What it printed cannot be kept.
     Broken(String),
     Cancel,
+    /// The agent stops, and goes on later.
+    PutOff,
     Leave,
     /// An answer came over the network, or none did.
     Answered(Box<Ended>),
@@ -97,7 +99,7 @@ fn refused(folder: &Path, why: &str) -> ExitCode {
 }
 
 fn signals() -> SigSet {
-    let all = [Signal::SIGUSR1, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
+    let all = [Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP];
     all.into_iter().collect()
 }
 
@@ -266,7 +268,11 @@ pub(super) fn appended(path: &Path) -> io::Result<File> {
 fn listen(signals: SigSet, tell: mpsc::SyncSender<Event>) -> io::Result<()> {
     let listen = move || {
         while let Ok(signal) = signals.wait() {
-            let event = if signal == Signal::SIGUSR1 { Event::Cancel } else { Event::Leave };
+            let event = match signal {
+                Signal::SIGUSR1 => Event::Cancel,
+                Signal::SIGUSR2 => Event::PutOff,
+                _ => Event::Leave,
+            };
             if tell.send(event).is_err() {
                 return;
             }

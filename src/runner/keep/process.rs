@@ -50,6 +50,8 @@ pub(super) struct Program<'a> {
     pub env: &'a [(&'a str, &'a str)],
     /// Between TERM and KILL; `None`: it leaves nothing behind that would need any order.
     pub grace: Option<Duration>,
+    /// Whether it can stop in the middle and go on later.
+    pub goes_on: bool,
 }
 
 type Taker<From> = Box<dyn FnOnce(From, &SyncSender<Event>) + Send>;
@@ -66,6 +68,8 @@ pub(super) enum Ran {
     Exited(Status),
     TimedOut,
     Cancelled,
+    /// It stops, and goes on later.
+    PutOff,
     /// We are to leave.
     BrokenOff,
     /// As a sentence.
@@ -79,7 +83,7 @@ impl Ran {
             Self::Exited(Status::Code(0)) => Ok(Outcome::Done),
             Self::Exited(status) => Err(status),
             Self::TimedOut => Ok(Outcome::TimedOut),
-            Self::Cancelled => Ok(Outcome::Cancelled),
+            Self::Cancelled | Self::PutOff => Ok(Outcome::Cancelled),
             Self::Failed(why) => Ok(Outcome::Failed { why }),
             Self::BrokenOff => return None,
         })
@@ -130,11 +134,17 @@ impl Keeper {
             });
         }
         self.aside("reaper", move |tell| reap(pid, tell));
-        self.see_out(open, deadline, what.grace)
+        self.see_out(open, deadline, what.grace, what.goes_on)
     }
 
     /// Waits for the program, then for all that it started, then for what they printed.
-    fn see_out(&mut self, mut open: usize, deadline: Instant, grace: Option<Duration>) -> Ran {
+    fn see_out(
+        &mut self,
+        mut open: usize,
+        deadline: Instant,
+        grace: Option<Duration>,
+        goes_on: bool,
+    ) -> Ran {
         let mut ran = None;
         let mut none_left = false;
         while ran.is_none() {
@@ -149,6 +159,8 @@ impl Keeper {
                 Some(Event::TooMuch) => ran = Some(too_much()),
                 Some(Event::Broken(why)) => ran = Some(Ran::Failed(why)),
                 Some(Event::Cancel) => ran = Some(Ran::Cancelled),
+                Some(Event::PutOff) if goes_on => ran = Some(Ran::PutOff),
+                Some(Event::PutOff) => {} // a check, which is done with soon
                 Some(Event::Leave) => ran = Some(Ran::BrokenOff),
                 None => ran = Some(Ran::TimedOut),
             }
@@ -214,11 +226,13 @@ fn late(event: Event, open: &mut usize, ran: &mut Ran) {
         Event::TooMuch if matches!(ran, Ran::Exited(_)) => *ran = too_much(),
         Event::Broken(why) if matches!(ran, Ran::Exited(_)) => *ran = Ran::Failed(why),
         Event::Leave => *ran = Ran::BrokenOff,
+        Event::Cancel if *ran == Ran::PutOff => *ran = Ran::Cancelled,
         Event::Exited(_)
         | Event::NoneLeft
         | Event::TooMuch
         | Event::Broken(_)
         | Event::Cancel
+        | Event::PutOff
         | Event::Answered(_) => {}
     }
 }

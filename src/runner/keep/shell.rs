@@ -99,7 +99,8 @@ impl Keeper {
         let args = [args, &[script]].concat();
         let takers = self.two_files(out, err);
         let grace = Some(GRACE);
-        let program = Program { name: program, args: &args, input: None, env: &[], grace };
+        let program =
+            Program { name: program, args: &args, input: None, env: &[], grace, goes_on: false };
         self.run(program, takers, deadline)
     }
 

@@ -90,8 +90,9 @@ pub(super) async fn send(
     let SendText { text, form } = read(&body)?;
     let send = Command::Send { session, text, form: form.into() };
     match ask(&app, &caller, Role::Talker, send).await? {
-        Reply::Stored { prompt, session, ahead } => {
-            Ok(Json(Stored { prompt: prompt.to_string(), session: session.to_string(), ahead }))
+        Reply::Stored { prompt, session, ahead, kept } => {
+            let (prompt, session) = (prompt.to_string(), session.to_string());
+            Ok(Json(Stored { prompt, session, ahead, kept }))
         }
         other => Err(unexpected(&other)),
     }

@@ -55,7 +55,16 @@ impl Asked {
                 Fault::unreadable(words)
             })
         };
-        Ok(UsageQuestion { by, since: at(&self.since, false)?, until: at(&self.until, true)? })
+        let (since, until) = (at(&self.since, false)?, at(&self.until, true)?);
+        if let (Some(first), Some(end)) = (since, until)
+            && first >= end
+        {
+            let [since, until] =
+                [&self.since, &self.until].map(|it| it.as_deref().unwrap_or_default());
+            let words = format!("nothing lies between `{since}` and `{until}`");
+            return Err(Fault::unreadable(words).hint("The first is where it begins."));
+        }
+        Ok(UsageQuestion { by, since, until })
     }
 }
 
@@ -96,7 +105,7 @@ pub(super) async fn prices(
     Extension(caller): Extension<Caller>,
 ) -> Result<Json<PricesShape>, Fault> {
     caller.needs(Role::Viewer)?;
-    let list = &app.outside.ledger.prices;
+    let list = app.outside.ledger.prices.borrow().clone();
     let models = list.prices.iter().map(|(model, price)| PriceShape::new(model, price, &list.own));
     Ok(Json(PricesShape {
         file: list.file.clone(),

@@ -24,6 +24,7 @@
 //! | `error STATUS` | this HTTP status, every time |
 //! | `limited SECONDS STEP` | a usage limit that is over so long after it was first hit, then the step |
 //! | `locked STEP` | 401 until [`Model::unlock`], then the step |
+//! | `overloaded STEP` | 529 until [`Model::unlock`], then the step |
 //!
 //! After the last step the model repeats what its last tool gave it.
 
@@ -125,6 +126,11 @@ impl Shared {
         match until {
             Until::Unlocked => (!self.look().unlocked)
                 .then(|| refusal(StatusCode::UNAUTHORIZED, "authentication_error", &[])),
+            Until::Relieved => {
+                let overloaded = StatusCode::from_u16(529).ok()?; // the service's own number
+                (!self.look().unlocked).then(|| refusal(overloaded, "overloaded_error", &[]))
+            }
+            Until::Passed(_) if self.look().unlocked => None,
             Until::Passed(time) => {
                 let since = *self.look().limited.get_or_insert_with(Instant::now);
                 let left = time.checked_sub(since.elapsed()).filter(|left| !left.is_zero())?;
@@ -194,7 +200,7 @@ impl Model {
         self.shared.look().told.insert(0, (words.into(), steps.into()));
     }
 
-    /// Somebody is logged in from now on.
+    /// Somebody is logged in from now on, and nothing is at its limit or has too much to do.
     pub fn unlock(&self) {
         self.shared.look().unlocked = true;
     }
@@ -413,6 +419,8 @@ struct Answer {
 enum Until {
     Passed(Duration),
     Unlocked,
+    /// It has not too much to do any more.
+    Relieved,
 }
 
 impl From<Value> for Answer {
@@ -520,6 +528,7 @@ fn play(step: &str, request: &Value) -> Answer {
                 first.parse().ok().map(|seconds| Until::Passed(Duration::from_secs(seconds)));
             Answer { until, ..play(more, request) }
         }
+        "overloaded" => Answer { until: Some(Until::Relieved), ..play(rest, request) },
         "locked" => Answer { until: Some(Until::Unlocked), ..play(rest, request) },
         "error" => Answer { status: first.parse().ok().and_then(status), ..text("").into() },
         _ => text(&format!("no step is called {verb}")).into(),

@@ -142,7 +142,8 @@ fn emojis(buttons: &[Button]) -> Vec<Option<&'static str>> {
         | Action::FillIn { .. }
         | Action::StartRun { .. }
         | Action::DropRun { .. }
-        | Action::AsMuchAgain { .. } => keycaps.next(),
+        | Action::AsMuchAgain { .. }
+        | Action::RunGoesOn { .. } => keycaps.next(),
     };
     buttons.iter().map(emoji).collect()
 }

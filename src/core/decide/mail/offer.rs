@@ -43,6 +43,8 @@ pub(super) enum Until {
     AccountWorks,
     /// Somebody writes to it, since it is past what was set aside for it.
     Stirred,
+    /// There is money for another turn.
+    Paid,
     Answered,
     /// What the people wrote goes first.
     PeopleFirst,
@@ -121,6 +123,8 @@ impl Work<'_> {
             match self.state.sessions.get(&id).map(|session| self.way_to(session)) {
                 Some(Way::Prompt) => self.offer_as_prompt(id),
                 Some(Way::Beside) => self.offer_beside(id),
+                // Somebody is asked for it, once.
+                Some(Way::Waits(Until::Paid)) => drop(self.may_begin_turn(id)),
                 Some(Way::Waits(_)) | None => {}
             }
         }
@@ -183,6 +187,7 @@ impl Work<'_> {
             }
             Life::Idle { .. } if self.is_held_back(session) => Way::Waits(Until::AccountWorks),
             Life::Idle { .. } if over_budget => Way::Waits(Until::Stirred),
+            Life::Idle { .. } if self.is_out_of_money(session) => Way::Waits(Until::Paid),
             Life::Idle { .. } => Way::Prompt,
             Life::Working { .. } if self.state.mail_lately.takes_nothing.contains(&session.id) => {
                 Way::Waits(Until::TurnEnds)

@@ -59,9 +59,10 @@ impl Work<'_> {
                     Life::Ended { .. } => "has ended",
                 };
                 let why = match until {
-                    Until::AccountWorks => {
-                        let limited = self.limited_words(session.id).unwrap_or_default();
-                        format!("reads it later: {limited}")
+                    Until::AccountWorks | Until::Paid => {
+                        let kept = self.kept_words(session.id, "/");
+                        let kept = kept.unwrap_or_else(|| "it goes on with a turn first".into());
+                        format!("reads it later: {kept}")
                     }
                     Until::Started => "starts; it reads it then".into(),
                     Until::Stirred => {

@@ -9,15 +9,12 @@ use crate::{
     bridge::Level,
     decide::{About, Work, runs::TurnEnd, show},
     id::{PromptId, SessionId},
-    outage::{Cut, Why},
+    outage::{Cut, GO_ON, Why},
     prompt::{OfStep, Prompt, PromptState},
-    session::TurnOfStep,
+    session::{Session, TurnOfStep},
     state::Row,
     text,
 };
-
-/// What is typed when the account works again.
-pub(in crate::decide) const GO_ON: &str = "Go on where you were cut off.";
 
 impl Work<'_> {
     /// A turn ended since its account is stopped: it goes on when that is over.
@@ -36,20 +33,7 @@ impl Work<'_> {
         let what = trouble.map(|trouble| words::short(trouble, self.zone())).unwrap_or_default();
         let name = &session.name;
         self.keep_answer(id, &format!("(no answer: {name} {what}: {said})"));
-        let turn = session.turn.as_ref();
-        let before = session.cut.as_deref();
-        let of_step = turn.and_then(|turn| turn.of_step.clone());
-        let of_step = of_step.or_else(|| before.and_then(|cut| cut.of_step.clone()));
-        let cut = Cut {
-            at: self.now,
-            by: turn
-                .and_then(|turn| turn.by.clone())
-                .or_else(|| before.and_then(|cut| cut.by.clone())),
-            asked: turn
-                .and_then(|turn| turn.asked.clone())
-                .or_else(|| before.and_then(|cut| cut.asked.clone())),
-            of_step,
-        };
+        let cut = self.cut_of(&session);
         self.end_turn(id, "cut off after");
         self.mail_read_in_turn(id);
         let last = show::last_words(&format!("{what}: {said}"));
@@ -64,6 +48,31 @@ impl Work<'_> {
         self.change(id, |s| s.last_words = Some(last));
         let about = About { session: Some(id), ..About::default() };
         self.journal("turn_cut_off", about, json!({ "why": why, "account": account }));
+        self.show_thread(id);
+    }
+
+    /// What of its turn goes on later.
+    fn cut_of(&self, session: &Session) -> Cut {
+        let (turn, before) = (session.turn.as_ref(), session.cut.as_deref());
+        let of_step = turn.and_then(|turn| turn.of_step.clone());
+        let by = turn.and_then(|turn| turn.by.clone());
+        let asked = turn.and_then(|turn| turn.asked.clone());
+        Cut {
+            at: self.now,
+            by: by.or_else(|| before.and_then(|cut| cut.by.clone())),
+            asked: asked.or_else(|| before.and_then(|cut| cut.asked.clone())),
+            of_step: of_step.or_else(|| before.and_then(|cut| cut.of_step.clone())),
+        }
+    }
+
+    /// A turn was stopped since its money is used up: it goes on when there is more.
+    pub(in crate::decide) fn cut_off_for_money(&mut self, id: SessionId) {
+        let Some(session) = self.state.sessions.get(&id).cloned() else { return };
+        let cut = Box::new(self.cut_of(&session));
+        self.end_turn(id, "stopped after");
+        self.mail_read_in_turn(id);
+        self.change(id, |s| s.cut = Some(cut));
+        self.journal_session("turn_out_of_money", id);
         self.show_thread(id);
     }
 
@@ -105,8 +114,17 @@ impl Work<'_> {
         });
     }
 
-    /// Somebody writes at the desk of a session whose turn was cut off: that turn is theirs now.
-    pub(in crate::decide) fn taken_up_at_desk(&mut self, id: SessionId) {
+    /// Whether a turn that nobody began is the one that was cut off: Claude Code goes on by itself after a
+    /// usage limit (`autoContinueAtUsageLimit`, 2.1.332), and would be told twice.
+    pub(in crate::decide) fn may_go_on_by_itself(&self, id: SessionId) -> bool {
+        let session = self.state.sessions.get(&id).filter(|session| session.cut.is_some());
+        let trouble = session.and_then(|session| self.state.trouble_of(&session.agent));
+        trouble.is_some_and(|trouble| trouble.why == Why::Limit)
+    }
+
+    /// A turn that was cut off goes on without us: somebody writes at its desk, whose turn it is now, or
+    /// its agent does so by itself.
+    pub(in crate::decide) fn taken_up(&mut self, id: SessionId) {
         let Some(cut) = self.state.sessions.get(&id).and_then(|s| s.cut.clone()) else { return };
         self.change(id, |s| s.cut = None);
         self.cut_turn_begins(id, *cut);
@@ -148,7 +166,7 @@ impl Work<'_> {
         let name = self.session_name(id);
         let end = TurnEnd::Failed(format!("the turn of {name} was interrupted"));
         self.step_turn_ends(id, cut.of_step.map(|of| *of), &end);
-        let waits = match (self.state.line_of(id).count(), self.limited_words(id)) {
+        let waits = match (self.state.line_of(id).count(), self.kept_words(id, "/")) {
             (0, _) | (_, None) => String::new(),
             (1, Some(words)) => format!(" 1 message is kept: {words}."),
             (queued, Some(words)) => format!(" {queued} messages are kept: {words}."),

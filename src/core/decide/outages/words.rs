@@ -79,7 +79,7 @@ pub(super) fn post(state: &State, account: &AccountName, trouble: &Trouble) -> P
     }
     let mut held: Vec<_> = state.held(account).collect();
     held.sort_by_key(|session| super::order(state, session));
-    text.push(&held_words(state, &held), None);
+    text.push(&held_words(state, account, &held), None);
     let some = held.first().copied().or_else(|| state.of_account(account).next());
     let next = next_words(account, trouble, some.map(|session| session.name.as_str()));
     text.push(&format!("\n{next}"), None);
@@ -147,10 +147,7 @@ fn headline(account: &AccountName, trouble: &Trouble, usual: Option<&str>) -> St
 }
 
 /// "Held: PD-285 (cut off, 2 messages wait), PD-290 (1 message waits)."
-fn held_words(state: &State, held: &[&Session]) -> String {
-    if held.is_empty() {
-        return "Nothing waits for it.".into();
-    }
+fn held_words(state: &State, account: &AccountName, held: &[&Session]) -> String {
     let of = |session: &&Session| {
         let queued = state.line_of(session.id).filter(|p| p.state == PromptState::Queued).count();
         let waits = match queued {
@@ -162,9 +159,17 @@ fn held_words(state: &State, held: &[&Session]) -> String {
         let what: Vec<_> = cut.into_iter().chain(waits).collect();
         format!("{} ({})", session.name, what.join(", "))
     };
-    let mut names: Vec<_> = held.iter().take(NAMED).map(of).collect();
-    if held.len() > NAMED {
-        names.push(format!("and {} more", held.len() - NAMED));
+    let steps = state.held_steps(account).filter_map(|(run, step)| {
+        let known = state.runs.get(run)?;
+        Some(format!("step {step} of {}", known.row.name()))
+    });
+    let all: Vec<_> = held.iter().map(of).chain(steps).collect();
+    let mut names: Vec<_> = all.iter().take(NAMED).cloned().collect();
+    if all.len() > NAMED {
+        names.push(format!("and {} more", all.len() - NAMED));
+    }
+    if names.is_empty() {
+        return "Nothing waits for it.".into();
     }
     format!("Held: {}.", names.join(", "))
 }

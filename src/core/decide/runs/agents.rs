@@ -9,6 +9,7 @@ use crate::{
     command::Refusal,
     decide::{About, Work, show},
     id::RunId,
+    money,
     run::{KnownRun, Origin, RunLife, RunListing, RunView, StartRun, Starter, WorkflowView},
     session::Session,
 };
@@ -144,8 +145,8 @@ impl Work<'_> {
             ),
             bound(
                 "money below your root within a day",
-                show::money(micro_usd),
-                show::money(micro_usd),
+                money::spent(micro_usd),
+                money::exact(micro_usd),
                 !spent,
             ),
         ];

@@ -9,9 +9,13 @@ use vigie_workflow::{
 
 use crate::{
     Timestamp,
-    decide::{About, Effect, Work},
-    id::RunId,
-    run::{AtWork, Needs, RunLife, RunLogRow, StepHow, StepOrder, StepTold, With},
+    agent::DeniedCall,
+    decide::{About, Effect, Work, afford::Spender},
+    id::{AccountName, RunId},
+    outage::Why,
+    run::{
+        AtWork, Needs, PutOff, PutOffBy, RunLife, RunLogRow, StepHow, StepOrder, StepTold, With,
+    },
     runs::HostLimits,
     state::{Project, Row},
 };
@@ -80,6 +84,9 @@ impl Work<'_> {
         };
         let known = self.state.runs.get(run);
         if known.and_then(|known| known.at_work.get(&step)).is_some_and(is_its) {
+            if matches!(&told, Told::Asks(_) | Told::Ended(Ended { outcome: Outcome::Done, .. })) {
+                self.account_answers_step(run, &step);
+            }
             self.state.runs.end_work(run, &step);
         }
         let known = self.state.runs.get(run);
@@ -153,7 +160,6 @@ impl Work<'_> {
         {
             self.carry(run);
         }
-        self.give_room();
     }
 
     fn carry(&mut self, id: RunId) {
@@ -293,15 +299,91 @@ impl Work<'_> {
         Ok(Project { path: session.cwd.clone(), ..project })
     }
 
-    fn give_room(&mut self) {
+    /// Hands out what waits, as far as there is room on this machine, its account works and it is paid
+    /// for.
+    pub(in crate::decide) fn give_room(&mut self) {
+        let limits = self.room();
+        for held in self.state.runs.with_room(limits) {
+            let account = self.state.account_of_step(held.0, &held.1);
+            // One whose account goes on again does so in its turn.
+            let works = |account: &AccountName| !self.state.troubles.contains_key(account);
+            if account.as_ref().is_none_or(works) || self.state.is_adopted(held.0, &held.1) {
+                self.hand_held(held, limits);
+            }
+        }
+    }
+
+    fn room(&self) -> HostLimits {
         let rules = &self.state.rules.workflows;
-        let limits = HostLimits {
-            host: rules.host_steps,
-            project: rules.project_steps,
-            agents: rules.agents,
+        HostLimits { host: rules.host_steps, project: rules.project_steps, agents: rules.agents }
+    }
+
+    /// The next step of an account that goes on. `false`: none may.
+    pub(in crate::decide) fn hand_step_of(&mut self, account: &AccountName) -> bool {
+        let limits = self.room();
+        let of_it = self.state.held_steps(account).collect::<Vec<_>>();
+        of_it.into_iter().any(|held| self.hand_held(held, limits))
+    }
+
+    /// `false`: it waits further.
+    fn hand_held(&mut self, held: (RunId, StepPath), limits: HostLimits) -> bool {
+        let (run, step) = held.clone();
+        let is_agent = self.state.runs.held_agents().any(|(of, at, _)| (of, &at) == (run, &step));
+        // What a daemon before us began is not begun again, and paid for already.
+        if is_agent
+            && !self.state.is_adopted(run, &step)
+            && !self.may_begin(&Spender::Step { run, step: step.clone() })
+        {
+            return false;
+        }
+        let Some((attempt, how)) = self.state.runs.take_held(held, limits, self.now) else {
+            return false;
         };
-        while let Some((run, step, attempt, how)) = self.state.runs.next_held(limits) {
-            self.order_step(run, step, attempt, how);
+        self.order_step(run, step, attempt, how);
+        true
+    }
+
+    /// The own agent of an attempt stopped, and what it was asked goes on later: that is no try.
+    pub(in crate::decide) fn step_put_off(
+        &mut self,
+        run: RunId,
+        step: &StepPath,
+        attempt: u32,
+        put_off: PutOff,
+        denied: &[DeniedCall],
+    ) {
+        let PutOff { why, at, conversation, mut spent } = put_off;
+        let known = self.state.runs.get(run);
+        let work = known.and_then(|known| known.at_work.get(step)).cloned();
+        let Some(work) = work.filter(|work| work.attempt == attempt) else { return };
+        let With::Runner { spent: read, .. } = work.with else { return };
+        if why == PutOffBy::Us {
+            // It had no time to say what it cost.
+            spent.micro_usd = spent.micro_usd.saturating_add(read);
+        }
+        for call in denied {
+            self.step_tool_denied(run, step, call);
+        }
+        let account = self.state.account_of_step(run, step);
+        self.state.runs.end_work(run, step);
+        if let PutOffBy::Account { kind, said } = &why
+            && let (Some(why), Some(account)) = (Why::of(*kind), account)
+        {
+            self.account_fails(&account, why, at, said);
+        }
+        let detail = json!({ "run": run, "step": step, "attempt": attempt });
+        self.journal("step_put_off", About::default(), detail);
+        let how = StepHow::Again { conversation, spent };
+        self.hold_step(run, step.clone(), attempt, how, Needs::Agent);
+        self.run_changed(run);
+    }
+
+    /// Its money is used up: the agent of that step stops, and goes on when there is more.
+    pub(in crate::decide) fn hold_agent(&mut self, run: RunId, step: &StepPath) {
+        let Some(known) = self.state.runs.get(run) else { return };
+        if let Some(work) = known.at_work.get(step) {
+            let (step, attempt) = (step.clone(), work.attempt);
+            self.effect(Effect::PutOffStep { run, step, attempt });
         }
     }
 
@@ -345,8 +427,8 @@ impl Work<'_> {
                 // A daemon before us may have begun it: only the runner knows.
                 Some(With::Held { project, needs, how }) if *how != StepHow::Begin => {
                     self.state.runs.end_work(run, &step);
-                    let work =
-                        AtWork { attempt, with: With::Runner { project, needs }, until: None };
+                    let with = With::Runner { project, needs, since: None, spent: 0 };
+                    let work = AtWork { attempt, with, until: None };
                     self.state.runs.begin_work(run, step.clone(), work);
                     self.effect(Effect::StopStep { run, step, attempt });
                 }

@@ -11,6 +11,7 @@ use crate::{
     delivery::{Outgoing, Rank, Shown, Target},
     gate::Gate,
     id::RunId,
+    money,
     ringing::Kind,
     run::{KnownRun, RunLife, RunRow, Starter},
     state::{Chat, Row},
@@ -108,6 +109,24 @@ impl Work<'_> {
         posts.collect()
     }
 
+    /// News of a run where it is shown, as loud as news of that kind is set to be and no louder than the
+    /// post itself.
+    pub(in crate::decide) fn post_news_of_run(
+        &mut self,
+        kind: Kind,
+        id: RunId,
+        post: &Post,
+        rank: Rank,
+    ) {
+        // What asks is always there.
+        let asks = (rank == Rank::Gate).then_some(Level::Note);
+        let Some(most) = self.loudness(kind).level().or(asks) else { return };
+        let Some(row) = self.state.root_run(id).cloned() else { return };
+        let post = Post { level: post.level.min(most), ..post.clone() };
+        self.rings_for(&self.state.cause_of_run(kind, id), post.level);
+        self.post_to_places(&row, kind, &post, rank);
+    }
+
     /// What nobody in particular asked for, to all who hear of sessions.
     pub(super) fn tell_everybody(&mut self, post: &Post) {
         for chat in self.state.hearing() {
@@ -124,7 +143,7 @@ impl Work<'_> {
         }
         let row = known.row.clone();
         let spent = known.run.spent().micro_usd;
-        let cost = if spent > 0 { format!(", {}", show::money(spent)) } else { String::new() };
+        let cost = if spent > 0 { format!(", {}", money::spent(spent)) } else { String::new() };
         let span = show::span(row.since(), self.now);
         let by = why.strip_prefix("by ").filter(|_| status == Finish::Cancelled);
         let by = by.map(|by| format!(" by {}", shown_words(by))).unwrap_or_default();
@@ -197,7 +216,7 @@ impl Work<'_> {
         open.into_iter().map(|gate| gate.code.to_string()).collect()
     }
 
-    fn is_part_of(&self, part: RunId, run: RunId) -> bool {
+    pub(in crate::decide) fn is_part_of(&self, part: RunId, run: RunId) -> bool {
         part == run || self.state.root_run(part).is_some_and(|root| root.id == run)
     }
 

@@ -35,7 +35,7 @@ pub(in crate::decide) enum TurnEnd<'t> {
 fn grown(by_now: crate::session::Spent, before: crate::session::Spent) -> Spent {
     Spent {
         micro_usd: by_now.micro_usd.saturating_sub(before.micro_usd),
-        input_tokens: by_now.input_tokens.saturating_sub(before.input_tokens),
+        input_tokens: by_now.given().saturating_sub(before.given()),
         output_tokens: by_now.output_tokens.saturating_sub(before.output_tokens),
     }
 }

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 use vigie_workflow::{
     language::Step,
     run::{Frozen, Outcome, Report, Spent, StepState, Sum},
+    value::StepPath,
 };
 
 use super::{
@@ -13,11 +14,15 @@ use super::{
 };
 use crate::{
     Timestamp,
-    decide::show,
+    decide::{
+        afford::{Spender, Until, used_up},
+        show,
+    },
     id::{GateCode, RunId},
+    money,
     run::{
-        GraphStep, Known, KnownRun, MadeOf, RunListing, RunRow, RunView, Starter, StepView, With,
-        WorkflowView,
+        GraphStep, Known, KnownRun, MadeOf, Needs, RunListing, RunRow, RunView, Starter, StepView,
+        With, WorkflowView,
     },
     runs::{Runs, short_name},
     state::State,
@@ -54,9 +59,34 @@ impl State {
     pub fn run_view(&self, id: RunId, now: Timestamp) -> Option<RunView> {
         let known = self.runs.get(id)?;
         let steps =
-            known.run.steps().take(STEPS).map(|(step, state)| step_view(known, &step, &state));
+            known.run.steps().take(STEPS).map(|(step, state)| {
+                step_view(known, &step, &state, self.why_held(known, &step, now))
+            });
         let (steps, made_of) = (steps.collect(), Some(made_of(known.run.frozen())));
         Some(RunView { steps, made_of, ..self.run_in_list(known, now) })
+    }
+
+    /// Why a step is not carried out that could be.
+    fn why_held(&self, known: &KnownRun, step: &StepPath, now: Timestamp) -> Option<String> {
+        let work = known.at_work.get(step)?;
+        let With::Held { needs, .. } = &work.with else { return None };
+        let room = || Some("waits for room on this machine".to_owned());
+        if *needs == Needs::Process {
+            return room();
+        }
+        let run = known.row.id;
+        if let Some(words) = self.trouble_of_step(run, step) {
+            return Some(words);
+        }
+        let spender = Spender::Step { run, step: step.clone() };
+        let Some(blocked) = self.blocked(&spender, now) else { return room() };
+        let label = self.label(&blocked.scope);
+        Some(match blocked.until {
+            Until::Said => format!("waits: {label} {}", used_up(&blocked)),
+            Until::OthersEnd => {
+                format!("waits: the rest of the money of {label} is set aside for what runs")
+            }
+        })
     }
 
     /// Without its steps.
@@ -181,17 +211,16 @@ fn cost_of(workflow: &str, runs: &Runs) -> Option<[u64; 3]> {
 
 fn step_view(
     known: &KnownRun,
-    step: &vigie_workflow::value::StepPath,
+    step: &StepPath,
     state: &StepState,
+    held: Option<String>,
 ) -> StepView {
-    let held = known.at_work.get(step).is_some_and(|work| matches!(work.with, With::Held { .. }));
     let (word, words, attempt, since) = match state {
         StepState::Waiting => ("waiting", String::new(), 0, None),
         StepState::Ready => ("ready", String::new(), 0, None),
-        StepState::Running { attempt, since } if held => {
-            ("running", "waits for room on this machine".into(), *attempt, Some(*since))
+        StepState::Running { attempt, since } => {
+            ("running", held.unwrap_or_default(), *attempt, Some(*since))
         }
-        StepState::Running { attempt, since } => ("running", String::new(), *attempt, Some(*since)),
         StepState::Paused { attempt, since } => {
             ("paused", "waits for a person".into(), *attempt, Some(*since))
         }
@@ -283,7 +312,7 @@ fn report_lines(report: &Report) -> Vec<String> {
         format!(
             "{what}: {}, {}, {tokens} tokens, {}",
             steps_of(sum),
-            show::money(sum.spent.micro_usd),
+            money::spent(sum.spent.micro_usd),
             span.unwrap_or_default()
         )
     };

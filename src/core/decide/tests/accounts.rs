@@ -7,6 +7,7 @@ use crate::{
     agent::{AgentEvent, OrderKind},
     bridge::Level,
     command::{Command, Refusal, Reply},
+    outage::GO_ON,
 };
 
 /// Millionths of a dollar, as tokens of output of the model that has a price.
@@ -75,7 +76,7 @@ fn a_turn_begins_only_when_its_dearest_so_far_fits_into_what_is_left() {
     assert_eq!(w.handed("PD-1"), ["first"]);
     assert_eq!(w.level_of("Does it go on with as much again?"), Level::Ring);
     let mark = format!("{:?}", w.mark(&message));
-    assert!(mark.contains("when there is money for it"), "{mark}");
+    assert!(mark.contains("/budget PD-1 more lets it go on"), "{mark}");
     let rings = w.shown.len();
     w.writes("[PD-1] third");
     w.crash();
@@ -160,7 +161,7 @@ fn a_person_sets_what_a_session_or_story_may_cost() {
     let words = budget(&mut w, "PD-1", Wanted::Usd { micro_usd: 2_500_000 });
     assert_eq!(words, "the story PD-1 may cost $2.50; $0.00 is spent.");
     let words = budget(&mut w, "docs", Wanted::Usd { micro_usd: 1000 });
-    assert_eq!(words, "docs may cost $0.01; $0.00 is spent.");
+    assert_eq!(words, "docs may cost $0.001; $0.00 is spent.");
     works(&mut w, "docs", "go");
     pays(&mut w, "docs", "a", 1000);
     assert_eq!(interrupts(&w, "docs"), 1);
@@ -172,11 +173,122 @@ fn a_person_sets_what_a_session_or_story_may_cost() {
     assert_eq!(w.handed("docs"), ["go"], "its limit is a row");
     budget(&mut w, "docs", Wanted::More);
     w.step(crate::decide::Event::Tick);
-    assert_eq!(w.handed("docs"), ["go", "again"]);
+    assert_eq!(w.handed("docs"), ["go", GO_ON], "the turn that was stopped goes on first");
+    w.takes("docs");
+    w.finishes("docs", "Done.");
+    assert_eq!(w.handed("docs"), ["go", GO_ON, "again"]);
     let words = budget(&mut w, "docs", Wanted::NoLimit);
-    assert_eq!(words, "docs may cost as much as it takes; $0.01 is spent.");
+    assert_eq!(words, "docs may cost as much as it takes; under $0.01 is spent.");
     let none = w.ask(Command::Budget { name: Some("PX".into()), wanted: Some(Wanted::More) });
     assert!(matches!(none, Err(Refusal::NoSession { .. })), "{none:?}");
+}
+
+/// What lists say of it.
+fn limited(w: &mut World, name: &str) -> Option<crate::outage::LimitedView> {
+    let id = w.id(name);
+    let Ok(Reply::Sessions(views)) = w.ask(Command::Sessions) else { panic!("sessions") };
+    views.into_iter().find(|view| view.session.id == id).unwrap().limited
+}
+
+fn kept(w: &mut World, name: &str) -> Option<String> {
+    let (session, text, form) = (name.into(), "more".into(), crate::agent::PromptForm::Text);
+    match w.ask(Command::Send { session, text, form }) {
+        Ok(Reply::Stored { kept, .. }) => kept,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_session_without_money_is_seen_everywhere_and_goes_on_where_it_was() {
+    let mut w = world(Budgets { session: Some(50_000), ..Budgets::default() }, &["docs"]);
+    works(&mut w, "docs", "go");
+    pays(&mut w, "docs", "a", 60_000);
+    assert_eq!(limited(&mut w, "docs"), None, "its turn still runs");
+    w.report("docs", AgentEvent::Interrupted { turn: None });
+    w.doing("docs", crate::agent::Doing::Idle);
+    let view = limited(&mut w, "docs").unwrap();
+    assert_eq!(
+        view.sentence(),
+        "docs has used up its money ($0.06 of $0.05); budget docs more lets it go on"
+    );
+    assert_eq!(
+        kept(&mut w, "docs").unwrap(),
+        "docs has used up its money ($0.06 of $0.05); vigie budget docs more lets it go on"
+    );
+    w.writes("/status");
+    let text = w.last().text();
+    assert!(text.contains("limited") && text.contains("$0.06 of $0.05 spent"), "{text}");
+    w.writes("/waiting");
+    let text = w.last().text();
+    assert!(text.contains("docs has used up its money"), "{text}");
+    w.writes("/digest");
+    let text = w.last().text();
+    assert!(text.contains("docs: $0.06 of $0.05 for docs is spent"), "{text}");
+    assert_eq!(w.handed("docs"), ["go"]);
+    w.crash();
+    w.state.rules.budgets = Budgets { session: Some(50_000), turn: 100, ..Budgets::default() };
+    assert!(limited(&mut w, "docs").is_some(), "after a start as well");
+    w.taps("As much again");
+    assert_eq!(w.handed("docs"), ["go", GO_ON]);
+    w.takes("docs");
+    w.finishes("docs", "Done.");
+    assert_eq!(w.handed("docs"), ["go", GO_ON, "more"]);
+}
+
+#[test]
+fn whoever_stops_a_turn_at_its_budget_does_not_have_it_go_on() {
+    let mut w = world(Budgets { session: Some(1000), ..Budgets::default() }, &["docs"]);
+    works(&mut w, "docs", "go");
+    pays(&mut w, "docs", "a", 1000);
+    w.writes("/stop docs");
+    w.report("docs", AgentEvent::Interrupted { turn: None });
+    w.doing("docs", crate::agent::Doing::Idle);
+    budget(&mut w, "docs", Wanted::More);
+    assert_eq!(w.handed("docs"), ["go"]);
+}
+
+#[test]
+fn what_is_told_of_money_is_as_loud_as_limits_are() {
+    use crate::ringing::{Kind, Loudness};
+    let mut w = world(Budgets { session: Some(1000), ..Budgets::default() }, &["docs"]);
+    w.state.rules.ringing.levels.insert(Kind::Limit, Loudness::Note);
+    works(&mut w, "docs", "go");
+    pays(&mut w, "docs", "a", 1000);
+    assert_eq!(w.level_of("as much again?"), Level::Note);
+}
+
+#[test]
+fn a_day_that_keeps_a_session_is_let_go_on_by_the_sessions_name() {
+    let mut w = world(Budgets { day: Some(1000), ..Budgets::default() }, &["docs"]);
+    works(&mut w, "docs", "go");
+    pays(&mut w, "docs", "a", 950);
+    w.finishes("docs", "Done.");
+    w.writes("[docs] again");
+    assert_eq!(w.handed("docs"), ["go"]);
+    let day = w.now.format("%Y-%m-%d").to_string();
+    assert_eq!(budget(&mut w, "docs", Wanted::More), format!("Now $0.002 for the day {day}."));
+    assert_eq!(w.handed("docs"), ["go", "again"]);
+    assert_eq!(
+        budget(&mut w, "day", Wanted::Usd { micro_usd: 5_000_000 }),
+        format!("the day {day} may cost $5.00; under $0.01 is spent.")
+    );
+    assert_eq!(
+        budget(&mut w, "docs", Wanted::More),
+        "docs has no limit that more would raise; under $0.01 is spent."
+    );
+}
+
+#[test]
+fn a_day_that_is_used_up_is_over_at_its_midnight_though_nothing_else_happens() {
+    let mut w = world(Budgets { day: Some(1000), ..Budgets::default() }, &["docs"]);
+    works(&mut w, "docs", "go");
+    pays(&mut w, "docs", "a", 950);
+    w.finishes("docs", "Done.");
+    w.writes("[docs] again");
+    let next = crate::decide::next_deadline(&w.state).unwrap();
+    assert!(next <= w.now + chrono::TimeDelta::days(1), "{next}");
+    w.wait(chrono::TimeDelta::days(1));
+    assert_eq!(w.handed("docs"), ["go", "again"]);
 }
 
 #[test]
@@ -201,7 +313,7 @@ fn costs_are_told_in_a_chat_by_day_and_story() {
     let day = w.now.format("%Y-%m-%d");
     assert!(text.contains(&format!("the day {day}: $1.23 of $5.00")), "{text}");
     assert!(text.contains("the story PD-1: $1.23"), "{text}");
-    assert!(text.contains("PD-1-a: $1.23, 0 tokens in and 123,000 out"), "{text}");
+    assert!(text.contains("PD-1-a: $1.23, 0 tokens in, 123,000 out, 0 through caches"), "{text}");
     w.writes("/budget PD-1 3");
     assert!(w.last().text().contains("the story PD-1 may cost $3.00"), "{}", w.last().text());
     w.writes("/budget PD-1 a lot");

@@ -105,7 +105,9 @@ fn cached_tokens_are_kept_apart_and_priced_apart() {
         web_searches: 0,
     };
     reads(&mut w, "PD-1", vec![Used { tokens, ..used("a", 0) }]);
-    assert_eq!(spent(&w, "PD-1"), (1000 + 1000 + 1000 + 1000 + 800, 12_200, 100));
+    assert_eq!(spent(&w, "PD-1"), (1000 + 1000 + 1000 + 1000 + 800, 1000, 100));
+    let all = w.state.session_named("PD-1").unwrap().spent;
+    assert_eq!((all.cached_tokens, all.amount().tokens), (11_200, 12_300));
     assert_eq!(w.ledger()[0].used.tokens, tokens);
 }
 

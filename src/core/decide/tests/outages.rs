@@ -120,6 +120,20 @@ fn a_limit_in_the_night_is_said_once_and_all_of_it_goes_on_after_its_reset() {
 }
 
 #[test]
+fn an_agent_that_goes_on_by_itself_is_not_told_to_as_well() {
+    let mut w = World::with(&["PD-285"]);
+    w.is_cut_off("PD-285");
+    w.until(reset());
+    w.report("PD-285", AgentEvent::ForeignTurn { turn: None, text: String::new() });
+    w.doing("PD-285", Doing::Working);
+    w.wait(TimeDelta::seconds(1));
+    w.finishes("PD-285", "It is built.");
+    w.wait(TimeDelta::seconds(60));
+    assert_eq!(w.handed("PD-285"), ["go"]);
+    assert_eq!(w.stand(), None, "it works again");
+}
+
+#[test]
 fn ten_sessions_make_one_message_and_go_on_one_after_the_other() {
     let names: Vec<String> = (1..=10).map(|n| format!("PD-{n}")).collect();
     let mut w = World::with(&names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -267,8 +281,13 @@ fn a_person_may_say_that_it_is_tried_again() {
     w.wait(TimeDelta::seconds(1));
     w.turn_fails("PD-285", FailureKind::Billing, "Your credit balance is too low");
     assert!(w.said("demo has no credit left."));
-    let unknown = w.retries(Some("other")).unwrap_err();
-    assert_eq!(unknown.sentence(), "nothing is wrong with other. Accounts that are stopped: demo.");
+    for (name, words) in [
+        ("claude", "nothing is wrong with claude. Accounts that are stopped: demo."),
+        ("dmeo", "no account is called `dmeo`. Did you mean demo?"),
+        ("other", "no account is called `other`. Accounts: claude, demo, shell."),
+    ] {
+        assert_eq!(w.retries(Some(name)).unwrap_err().sentence(), words);
+    }
     let viewer = crate::state::Role::Viewer;
     w.state.rules.people.get_mut(&HumanId::new("mate")).unwrap().role = viewer;
     w.writes_as("mate", &main_chat(), "/retry demo", None);
@@ -288,7 +307,7 @@ fn a_person_may_say_that_it_is_tried_again() {
     w.report("PD-285", AgentEvent::Progress { turn: None, line: "compiling".into() });
     assert_eq!(w.stand(), None, "what answers works");
     let well = w.retries(None).unwrap_err();
-    assert_eq!(well.sentence(), "nothing is wrong with any account");
+    assert_eq!(well.sentence(), "no account is stopped");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Charts as SVG, coloured by the style sheet. Lengths are counted in tenths, so that nothing is rounded twice.
 
 use maud::{Markup, html};
+use vigie_core::money::exact;
 
 use super::{Amount, Compared, Day};
 use crate::{
@@ -39,7 +40,7 @@ impl Unit {
     fn tick(self, size: u64) -> String {
         match self {
             Self::Money if size.is_multiple_of(1_000_000) => format!("${}", size / 1_000_000),
-            Self::Money => money(size),
+            Self::Money => exact(size),
             Self::Tokens => tokens(size),
         }
     }
@@ -239,7 +240,7 @@ fn sentence(days: &[Day], unit: Unit, limit: Option<u64>) -> String {
     let (Some(first), Some(last)) = (days.first(), days.last()) else { return String::new() };
     let highest = days.iter().max_by_key(|day| size(day)).unwrap_or(last);
     let what = title(days);
-    let limit = limit.map(|limit| format!(" The limit is {} a day.", money(limit)));
+    let limit = limit.map(|limit| format!(" The limit is {} a day.", exact(limit)));
     format!(
         "{what}, {} to {}: highest {} on {}, last day {}.{}",
         first.date,
@@ -269,8 +270,8 @@ fn table(days: &[Day], names: &[String], unit: Unit) -> Markup {
 /// Tokens by what kind they are.
 pub(super) fn kinds(all: Amount) -> Markup {
     let rows = [
-        ("Cache read", all.cache_read),
-        ("Cache write", all.cache_write),
+        ("From cache", all.cache_read),
+        ("Into cache", all.cache_write),
         ("Input", all.input),
         ("Output", all.output),
     ];

@@ -4,7 +4,7 @@ mod chart;
 
 use chrono::NaiveDate;
 use maud::{Markup, html};
-use vigie_core::ledger::By;
+use vigie_core::{ledger::By, money::exact};
 
 use crate::{
     frame::{Page, Tab},
@@ -221,7 +221,7 @@ fn days(show: &Show) -> Markup {
 }
 
 fn figures(ledger: &Ledger, all: Amount) -> Markup {
-    let of_limit = ledger.limit.map(|limit| format!("of {}", money(limit)));
+    let of_limit = ledger.limit.map(|limit| format!("of {}", exact(limit)));
     html! {
         dl.figures {
             div { dt { "Today" } dd { (money(ledger.today.micro_usd)) @if let Some(limit) = of_limit { " " small { (limit) } } } }
@@ -277,7 +277,7 @@ fn table(ledger: &Ledger) -> Markup {
             table.fold role="table" aria-label=(format!("By {}", by.to_lowercase())) {
                 thead role="rowgroup" { tr role="row" {
                     th role="columnheader" scope="col" { (by) }
-                    @for name in ["Cost", "Tokens", "Input", "Output", "From cache", "No price"] { th.n role="columnheader" scope="col" { (name) } }
+                    @for name in ["Cost", "Tokens", "Input", "Output", "From cache", "Into cache", "No price"] { th.n role="columnheader" scope="col" { (name) } }
                 } }
                 tbody role="rowgroup" { @for row in ledger.rows { (line(row)) } }
             }
@@ -298,9 +298,10 @@ fn line(row: &Row) -> Markup {
             }
             td.n role="cell" { (money(micro_usd)) }
             td.n role="cell" data-l="Tokens" { (tokens(row.amount.tokens())) }
-            td.n role="cell" data-l="Input" { (tokens(input.saturating_add(cache_write))) }
+            td.n role="cell" data-l="Input" { (tokens(input)) }
             td.n role="cell" data-l="Output" { (tokens(output)) }
             td.n role="cell" data-l="From cache" { (tokens(cache_read)) }
+            td.n role="cell" data-l="Into cache" { (tokens(cache_write)) }
             td.n role="cell" data-l=[(unpriced > 0).then_some("No price")] { @if unpriced > 0 { (tokens(unpriced)) } }
         }
     }

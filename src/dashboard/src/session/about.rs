@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use vigie_core::{
     mail::{Mail, MailState},
+    money::exact,
     prompt::{Prompt, PromptState},
     session::{Counted, Session},
 };
@@ -113,7 +114,7 @@ fn budget(session: &Session) -> Markup {
     let most =
         session.spawn.as_ref().map(|spawn| spawn.reserve().micro_usd).filter(|most| *most > 0);
     let Some(most) = most else { return html! { (spent) } };
-    let words = format!("{spent} of {}", money(most));
+    let words = format!("{spent} of {}", exact(most));
     let used = session.spent.micro_usd.min(most);
     html! { (words) " " meter min="0" max=(most) value=(used) aria-label="Budget used" { (words) } }
 }
@@ -121,23 +122,23 @@ fn budget(session: &Session) -> Markup {
 /// What it cost.
 pub(super) fn cost(session: &Session) -> Markup {
     let spent = &session.spent;
-    // Its records do not say with which start of the program an answer came.
-    let told = spent.counted == Counted::Told;
-    let row = |name: &str, input: u64, output: u64, micro: u64| {
+    let row = |name: &str, [input, output, cached]: [u64; 3], micro: u64| {
         html! {
             tr {
                 th scope="row" { (name) }
-                td.n { (tokens(input)) } td.n { (tokens(output)) } td.n { (money(micro)) }
+                td.n { (tokens(input)) } td.n { (tokens(output)) } td.n { (tokens(cached)) } td.n { (money(micro)) }
             }
         }
     };
+    let told = spent.counted == Counted::Told;
     html! {
         div.panel.scroll-x tabindex="0" role="region" aria-label="Cost, table" {
             table {
-                thead { tr { th scope="col" { "Since" } th.n scope="col" { "Input" } th.n scope="col" { "Output" } th.n scope="col" { "Cost" } } }
+                thead { tr { th scope="col" { "Since" } th.n scope="col" { "Input" } th.n scope="col" { "Output" } th.n scope="col" { "Through caches" } th.n scope="col" { "Cost" } } }
                 tbody {
-                    @if told { (row("This start of its program", spent.run_input_tokens, spent.run_output_tokens, spent.run_micro_usd)) }
-                    (row("The whole session", spent.input_tokens, spent.output_tokens, spent.micro_usd))
+                    // Of records it is not known which start of the program they are of.
+                    @if told { (row("This start of its program", [spent.run_input_tokens, spent.run_output_tokens, 0], spent.run_micro_usd)) }
+                    (row("The whole session", [spent.input_tokens, spent.output_tokens, spent.cached_tokens], spent.micro_usd))
                 }
             }
         }

@@ -184,6 +184,8 @@ impl From<&RunView> for RunShape {
             waits_for_people: view.open_gates.len(),
             spent: SpentShape {
                 usd: dollars(view.spent.micro_usd),
+                cached_tokens: None,
+                micro_usd: view.spent.micro_usd,
                 input_tokens: view.spent.input_tokens,
                 output_tokens: view.spent.output_tokens,
             },

@@ -1,6 +1,8 @@
 //! The command line of a turn without a terminal. Source: Claude Code 2.1.332, `--help` and tried.
 
+use serde_json::json;
 use serde_json::{Value, json};
+use vigie_core::money;
 use vigie_core::policy::Guard;
 use vigie_workflow::run::Spent;
 
@@ -37,7 +39,7 @@ pub(super) fn arguments(
     let mut with = |flag: &str, value: String| args.extend([flag.to_owned(), value]);
     match &claude.conversation {
         Talk::New { id } => with("--session-id", id.clone()),
-        Talk::GoOn { id } => with("--resume", id.clone()),
+        Talk::GoOn { id } | Talk::Again { id, .. } => with("--resume", id.clone()),
         Talk::Answered { asks, .. } => with("--resume", asks.conversation.clone()),
     }
     with("--settings", settings(url, theirs, &claude.guard));
@@ -70,11 +72,7 @@ pub(super) fn arguments(
 }
 
 pub(super) fn over_budget(most: u64) -> String {
-    format!(
-        "it has reached what it may cost, ${}.{:02}",
-        most / 1_000_000,
-        most % 1_000_000 / 10_000
-    )
+    format!("it has reached what it may cost, {}", money::exact(most))
 }
 
 /// The tool of a rule such as `Bash(cargo test:*)`.
@@ -85,7 +83,7 @@ pub(super) fn name(rule: &str) -> &str {
 /// The conversation it is asked for.
 pub(super) fn id(claude: &Claude) -> &str {
     match &claude.conversation {
-        Talk::New { id } | Talk::GoOn { id } => id,
+        Talk::New { id } | Talk::GoOn { id } | Talk::Again { id, .. } => id,
         Talk::Answered { asks, .. } => &asks.conversation,
     }
 }

@@ -6,18 +6,16 @@ mod command;
 mod permission;
 mod said;
 mod server;
-mod wait;
 
 use std::{
     fs,
-    io::Write as _,
     sync::{Arc, Mutex, PoisonError},
-    time::Instant,
 };
+use vigie_core::run::{PutOff, PutOffBy};
 use vigie_workflow::run::{Asks, Ended, Outcome, Spent};
 
 use super::{
-    Keeper, appended, output,
+    Keeper, output,
     pour::into_file,
     process::{GRACE, Program, Ran, Status, Takers},
 };
@@ -32,7 +30,6 @@ use crate::{
 };
 use permission::Permission;
 use said::{Answer, Said};
-use wait::{GO_ON, Waited, wait_for};
 
 /// What it said last, whole.
 const ANSWER: &str = "answer";
@@ -44,10 +41,14 @@ impl Keeper {
         let claude = claude.clone();
         let before = match &claude.conversation {
             Talk::Answered { asks, .. } => asks.spent,
+            Talk::Again { spent, .. } => *spent,
             Talk::New { .. } | Talk::GoOn { .. } => Spent::default(),
         };
         match self.turn(&claude, before) {
-            Ok(left) => left,
+            Ok((ran, said)) => match self.put_off(&claude, before, &ran, &said) {
+                Some(put_off) => Some(Left::PutOff(put_off)),
+                None => self.judge(&claude, before, ran, &said),
+            },
             Err(why) => {
                 let mut ended = Ended::of(Outcome::Failed { why: self.mask.text(&why) });
                 ended.spent = before;
@@ -56,46 +57,8 @@ impl Keeper {
         }
     }
 
-    /// The turn, and the same again where it was cut off by what passes.
-    fn turn(&mut self, claude: &Claude, before: Spent) -> Result<Option<Left>, String> {
-        let (mut claude, mut before) = (claude.clone(), before);
-        let mut tries = 0;
-        loop {
-            let (ran, said) = self.one_turn(&claude, before)?;
-            let exited = matches!(ran, Ran::Exited(_));
-            let wait = said.answer.as_ref().filter(|_| exited);
-            let Some(wait) = wait.and_then(|answer| wait_for(answer, tries)) else {
-                return Ok(self.judge(&claude, before, ran, &said));
-            };
-            let spent = sum(before, said.spent);
-            let id = said.conversation.unwrap_or_else(|| command::id(&claude).to_owned());
-            let over = |outcome| {
-                let mut ended = Ended { spent, ..Ended::of(outcome) };
-                ended.output.conversation = Some(id.clone());
-                Ok(Some(Left::Ended(ended)))
-            };
-            if Instant::now() + wait.pause >= self.deadline {
-                let why = format!("it is {}, and its timeout ends before that", wait.words);
-                return over(Outcome::Failed { why });
-            }
-            if let Ok(mut file) = appended(&self.folder.join(OUT)) {
-                // Who follows misses a line where the disk is full; nothing else does.
-                let _ = writeln!(file, "[vigie] {}: it waits and goes on then", wait.words);
-            }
-            match self.rest(wait.pause) {
-                Waited::Over => {}
-                Waited::Cancelled => return over(Outcome::Cancelled),
-                Waited::BrokenOff => return Ok(None),
-            }
-            tries += 1;
-            before = spent;
-            claude.prompt = GO_ON.into();
-            claude.conversation = Talk::GoOn { id };
-        }
-    }
-
-    fn one_turn(&mut self, claude: &Claude, before: Spent) -> Result<(Ran, Said), String> {
-        let permission = Arc::new(Permission::new(claude, self.mask.clone(), self.folder.clone()));
+    fn turn(&mut self, claude: &Claude, before: Spent) -> Result<(Ran, Said), String> {
+        let permission = Arc::new(Permission::new(claude, self.mask.clone()));
         let door = server::open(permission)
             .map_err(|error| format!("its permissions cannot be watched over: {error}"))?;
         let env = self.task.env.iter().cloned().collect();
@@ -112,7 +75,9 @@ impl Keeper {
             err: Box::new(move |from, tell| into_file(from, &err, &other, tell)),
         };
         let input = match &claude.conversation {
-            Talk::New { .. } | Talk::GoOn { .. } => Some(claude.prompt.clone()),
+            Talk::New { .. } | Talk::GoOn { .. } | Talk::Again { .. } => {
+                Some(claude.prompt.clone())
+            }
             Talk::Answered { .. } => None, // it goes on where it was
         };
         let began = Clock::system().now();
@@ -120,10 +85,28 @@ impl Keeper {
             .map_err(|error| format!("where its records are cannot be written down: {error}"))?;
         let program = claude.program.to_string_lossy().into_owned();
         let grace = Some(GRACE);
-        let program = Program { name: &program, args: &args, input, env: &env, grace };
+        let program =
+            Program { name: &program, args: &args, input, env: &env, grace, goes_on: true };
         let ran = self.run(program, takers, self.deadline);
         let said = std::mem::take(&mut *said.lock().unwrap_or_else(PoisonError::into_inner));
         Ok((ran, said))
+    }
+
+    /// Whether it stopped for something that passes, or that somebody mends: it goes on then.
+    fn put_off(&self, claude: &Claude, before: Spent, ran: &Ran, said: &Said) -> Option<PutOff> {
+        let why = match (ran, &said.answer) {
+            (Ran::PutOff, _) => PutOffBy::Us,
+            (Ran::Exited(_), Some(answer)) => {
+                let kind = said.refused()?;
+                let said = self.mask.text(answer.result.as_deref().unwrap_or_default());
+                PutOffBy::Account { kind, said }
+            }
+            (_, _) => return None,
+        };
+        let conversation = said.conversation.clone();
+        let conversation = conversation.unwrap_or_else(|| command::id(claude).to_owned());
+        let spent = sum(before, said.spent);
+        Some(PutOff { why, at: Clock::system().now(), conversation, spent })
     }
 
     fn judge(&self, claude: &Claude, before: Spent, ran: Ran, said: &Said) -> Option<Left> {

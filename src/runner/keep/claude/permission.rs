@@ -93,7 +93,7 @@ struct Seen {
 impl Permission {
     pub(super) fn new(claude: &Claude, mask: Arc<Mask>, folder: PathBuf) -> Self {
         let answered = match &claude.conversation {
-            Talk::New { .. } | Talk::GoOn { .. } => None,
+            Talk::New { .. } | Talk::GoOn { .. } | Talk::Again { .. } => None,
             Talk::Answered { asks, allow, words } => Some(Answered {
                 call: asks.call.clone(),
                 tool: asks.tool.clone(),

@@ -9,9 +9,11 @@ use std::{
     path::Path,
     sync::{Mutex, PoisonError, mpsc::SyncSender},
 };
+use vigie_core::{agent::FailureKind, outage::Why};
 use vigie_workflow::run::Spent;
 
 use super::command::over_budget;
+use crate::agents::hooks::failure;
 use crate::runner::{
     keep::{Event, appended, mask::Mask, pour, process::Status},
     task::Claude,
@@ -28,6 +30,8 @@ pub(super) struct Said {
     pub conversation: Option<String>,
     pub answer: Option<Answer>,
     pub spent: Spent,
+    /// As the words it says say that stand for an answer that the service refused.
+    error: Option<FailureKind>,
 }
 
 #[derive(Deserialize)]
@@ -38,6 +42,9 @@ struct Line {
     session_id: Option<String>,
     #[serde(default)]
     parent_tool_use_id: Option<String>,
+    /// The same word that its hook has for a turn that failed (2.1.332).
+    #[serde(default)]
+    error: Value,
     #[serde(default)]
     message: Option<Message>,
     #[serde(flatten)]
@@ -57,9 +64,6 @@ pub(super) struct Answer {
     pub is_error: bool,
     #[serde(default)]
     pub terminal_reason: Option<String>,
-    /// Of the service, where that refused.
-    #[serde(default)]
-    api_error_status: Option<u16>,
     #[serde(default)]
     pub subtype: Option<String>,
     #[serde(default)]
@@ -155,7 +159,10 @@ impl Said {
             self.conversation = Some(id);
         }
         match line.kind.as_str() {
-            "assistant" if line.parent_tool_use_id.is_none() => shown(&line.message?.content),
+            "assistant" if line.parent_tool_use_id.is_none() => {
+                self.error = line.error.as_str().map(failure);
+                shown(&line.message?.content)
+            }
             "result" => {
                 let spent = line.answer.spent();
                 self.spent = super::sum(self.spent, spent);
@@ -164,6 +171,14 @@ impl Said {
             }
             _ => None,
         }
+    }
+}
+
+impl Said {
+    /// What is wrong with all that its account does, when that is why the turn ended.
+    pub(super) fn refused(&self) -> Option<FailureKind> {
+        let refused = self.answer.as_ref().is_some_and(Answer::was_refused);
+        self.error.filter(|kind| refused && Why::of(*kind).is_some())
     }
 }
 
@@ -203,10 +218,9 @@ impl Answer {
         }
     }
 
-    /// With which HTTP status the service refused the turn, when that is why it ended.
-    pub(super) fn refused(&self) -> Option<u16> {
-        let reason = self.terminal_reason.as_deref() == Some("api_error");
-        self.api_error_status.filter(|_| self.is_error && reason)
+    /// Whether the service refused it, and that is why it ended.
+    fn was_refused(&self) -> bool {
+        self.is_error && self.terminal_reason.as_deref() == Some("api_error")
     }
 
     /// Only these three count: a request that failed says `success` too.
@@ -274,6 +288,32 @@ mod tests {
         assert_eq!(shown, "I look at ***\n[Bash] {\"command\":\"ls\"}\n");
         assert_eq!(said.conversation.as_deref(), Some("s"));
         assert!(said.answer.is_none());
+    }
+
+    #[test]
+    fn only_what_the_service_refused_for_its_account_is_put_off() {
+        let said = |error: &str, reason: &str, is_error: bool| {
+            let words = "usage limit reached, resets 3am";
+            let assistant = serde_json::json!({ "type": "assistant", "error": error,
+                "message": { "content": [{ "type": "text", "text": words }] } });
+            let result = serde_json::json!({ "type": "result", "is_error": is_error,
+                "terminal_reason": reason, "result": words });
+            heard(&[&assistant.to_string(), &result.to_string()]).0.refused()
+        };
+        for (word, kind) in [
+            ("rate_limit", FailureKind::Limit),
+            ("server_error", FailureKind::Service),
+            ("authentication_failed", FailureKind::Account),
+            ("billing_error", FailureKind::Billing),
+        ] {
+            assert_eq!(said(word, "api_error", true), Some(kind));
+            assert_eq!(said(word, "completed", false), None, "it went on after that");
+        }
+        assert_eq!(said("invalid_request", "api_error", true), None);
+        let (words, _) = heard(&[
+            r#"{"type":"result","is_error":false,"terminal_reason":"completed","result":"usage limit reached, resets 3am"}"#,
+        ]);
+        assert_eq!(words.refused(), None);
     }
 
     #[test]

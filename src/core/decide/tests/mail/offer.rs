@@ -439,3 +439,20 @@ fn who_is_somebody_is_told_how_much_waits() {
     assert_eq!(me.waiting_mail, 1);
     assert!(world.state.known(&token("PD-285")).is_some());
 }
+
+#[test]
+fn a_message_begins_no_turn_that_is_not_paid_for() {
+    let mut world = World::with(&["PD-285"]);
+    world.state.rules.budgets.turn = 100;
+    world.state.rules.budgets.session = Some(1000);
+    world.child("PD-285", "PD-7");
+    let entries = vec![crate::decide::tests::ledger::used("a", 95)];
+    world.report("PD-285", AgentEvent::Usage { entries });
+    let before = world.handed("PD-285").len();
+    let (_, words) = world.mails_to("PD-7", "PD-285", "the tests pass");
+    assert!(words.contains("reads it later: PD-285 has"), "{words}");
+    assert_eq!(world.handed("PD-285").len(), before);
+    assert!(world.said("as much again?"), "somebody is asked");
+    world.taps("As much again");
+    assert_eq!(world.handed("PD-285").len(), before + 1);
+}

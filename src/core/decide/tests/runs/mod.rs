@@ -9,6 +9,7 @@ mod confined;
 mod crash;
 mod gates;
 mod limits;
+mod put_off;
 mod steps;
 mod triggers;
 mod turns;

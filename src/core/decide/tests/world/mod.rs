@@ -90,6 +90,8 @@ pub(super) struct World {
     /// What the runner was told, oldest first.
     pub steps: Vec<StepOrder>,
     pub stopped: Vec<(RunId, String, u32)>,
+    /// Attempts whose agent was told to go on later.
+    pub put_off: Vec<(RunId, String, u32)>,
     /// Commits so far.
     pub commits: usize,
     /// After which of them the daemon dies, to be started again.
@@ -291,6 +293,7 @@ impl World {
             lines_at_once: 0,
             steps: Vec::new(),
             stopped: Vec::new(),
+            put_off: Vec::new(),
             commits: 0,
             dies_after: HashSet::new(),
             starts: 0,
@@ -479,6 +482,9 @@ impl World {
             Effect::Order { session, order, .. } => self.orders.push((session, order)),
             Effect::Launch { session, .. } => self.launched.push(session.id),
             Effect::Step(order) => self.steps.push(*order),
+            Effect::PutOffStep { run, step, attempt } => {
+                self.put_off.push((run, step.to_string(), attempt));
+            }
             Effect::StopStep { run, step, attempt } => {
                 self.stopped.push((run, step.to_string(), attempt));
             }

@@ -236,6 +236,7 @@ impl World {
             StepHow::Begin => "begin",
             StepHow::Adopt => "adopt",
             StepHow::GoOn { .. } => "go on",
+            StepHow::Again { .. } => "again",
         };
         let of_it = self.steps.iter().filter(|order| order.name == name);
         of_it.map(|order| format!("{} {}", order.step, how(order))).collect()
