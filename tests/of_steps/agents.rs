@@ -185,7 +185,7 @@ async fn what_is_refused_for_its_account_goes_on_in_the_same_conversation() {
     for (words, kind, said) in [
         ("limited 7200", FailureKind::Limit, "You've hit your"),
         ("locked", FailureKind::Account, "401"),
-        ("overloaded", FailureKind::Service, "verloaded"),
+        ("overloaded", FailureKind::Service, "529"),
     ] {
         let login = "CLAUDE_CODE_OAUTH_TOKEN = \"test-token\"";
         let Some(lab) = Lab::with(login).await else { return };
