@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeSet, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use support::outside::nothing_outside;
-use tokio::{net::TcpStream, sync::mpsc, sync::watch};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, sync::mpsc, sync::watch};
 use vigie::{
     clock::Clock,
     config::{Config, Surroundings},
@@ -305,10 +305,14 @@ fn assets() -> Router {
     Router::new().route("/{name}", get(async |request: Asked| request.uri().path().to_owned()))
 }
 
+async fn broken() -> String {
+    panic!("a rule of ours broke")
+}
+
 fn phone() -> PhoneMount {
     let page = async |Extension(Name(name)): Extension<Name>| format!("the phone of {name}");
     PhoneMount {
-        router: Router::new().route("/", get(page)),
+        router: Router::new().route("/", get(page)).route("/broken", get(broken)),
         login_page: |message| format!("login: {}", message.unwrap_or("ask")),
         person: |caller: &Caller, extensions: &mut Extensions| {
             extensions.insert(Name(caller.name.clone()));
@@ -352,6 +356,37 @@ async fn a_page_of_somebody_else_writes_nothing() {
     assert_eq!(answer.status(), StatusCode::OK);
     let done: Done = serde_json::from_slice(answer.body()).unwrap();
     assert_eq!(done.words, "PD-285 by ines over the web");
+}
+
+#[tokio::test]
+async fn a_request_that_panics_ends_nothing_but_itself() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let get = |path: &str| empty(home.get(path).header(header::COOKIE, &cookie));
+    let answer = home.ask(get("/phone/broken")).await;
+    assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    let shape: Value = serde_json::from_slice(answer.body()).unwrap();
+    assert_eq!(shape["code"], "internal");
+    assert_eq!(home.ask(get("/phone")).await.status(), StatusCode::OK);
+    assert!(!home.tasks.stopping().is_cancelled());
+}
+
+#[tokio::test]
+async fn strangers_take_no_place_from_anybody() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let mut strangers = Vec::new();
+    for _ in 0..300 {
+        let mut stream = TcpStream::connect(home.at).await.unwrap();
+        let ask = format!("GET /assets/desk.js HTTP/1.1\r\nhost: {}\r\n\r\n", home.at);
+        let _ = stream.write_all(ask.repeat(20).as_bytes()).await; // some are hung up on meanwhile
+        strangers.push(stream);
+    }
+    let answer = home.ask(empty(home.get("/phone").header(header::COOKIE, &cookie))).await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    let code = home.link("tomas").await.code;
+    assert_eq!(home.ask(home.form(&code)).await.status(), StatusCode::SEE_OTHER);
+    drop(strangers);
 }
 
 #[tokio::test]
@@ -428,13 +463,14 @@ async fn a_link_ends_after_ten_minutes() {
 }
 
 #[tokio::test]
-async fn guessing_is_stopped() {
+async fn guessing_is_stopped_and_a_right_code_always_counts() {
     let home = Home::start().await;
     for _ in 0..10 {
         assert_eq!(home.ask(home.form("guess")).await.status(), StatusCode::FORBIDDEN);
     }
+    assert_eq!(home.ask(home.form("guess")).await.status(), StatusCode::TOO_MANY_REQUESTS);
     let code = home.link("ines").await.code;
-    assert_eq!(home.ask(home.form(&code)).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(home.ask(home.form(&code)).await.status(), StatusCode::SEE_OTHER);
 }
 
 #[tokio::test]
@@ -652,6 +688,9 @@ async fn a_refusal_comes_with_its_hint_and_status() {
 #[tokio::test]
 async fn events_come_in_order_from_where_the_reader_was() {
     let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let far = home.get("/api/v1/events?after=9223372036854775807").header(header::COOKIE, cookie);
+    assert_eq!(home.ask(empty(far)).await.status(), StatusCode::BAD_REQUEST);
     let mut seen = Vec::new();
     let read = |line: &[u8]| {
         let event: Event = serde_json::from_slice(line).unwrap();

@@ -95,6 +95,21 @@ impl Logins {
         })
     }
 
+    /// Ends the logins of whoever is in the configuration no more, on disk by then: should they be in it
+    /// again one day, a cookie from before is worth nothing. Returns whose they were.
+    pub(super) async fn end_of_others(
+        &self,
+        known: impl Fn(&HumanId) -> bool,
+    ) -> Result<Vec<HumanId>, LoginsError> {
+        let rows = self.rows();
+        let gone: Vec<_> =
+            rows.iter().filter(|row| !known(&row.human)).map(|row| row.human.clone()).collect();
+        if !gone.is_empty() {
+            self.change(|rows| rows.retain(|row| known(&row.human))).await?;
+        }
+        Ok(gone)
+    }
+
     /// Signs a device in and returns the secret for its cookie; it is on disk by then.
     pub(super) async fn add(
         &self,
@@ -247,6 +262,23 @@ mod tests {
         logins.seen(&id, at(half)).await.unwrap();
         assert!(logins.find(&secret, at(half + IDLE_LIFETIME.as_secs() - 1)).is_some());
         assert!(logins.find(&secret, at(half + IDLE_LIFETIME.as_secs())).is_none());
+    }
+
+    #[tokio::test]
+    async fn who_was_taken_out_of_the_configuration_signs_in_anew_when_they_are_back() {
+        let data = tempfile::tempdir().unwrap();
+        let logins = Logins::open(data.path()).unwrap();
+        let old = logins.add(HumanId::new("tomas"), "", at(0)).await.unwrap();
+        let other = logins.add(HumanId::new("ines"), "", at(0)).await.unwrap();
+
+        let without = Logins::open(data.path()).unwrap();
+        let gone = without.end_of_others(|human| human.as_str() == "ines").await.unwrap();
+        assert_eq!(gone, [HumanId::new("tomas")]);
+
+        let back = Logins::open(data.path()).unwrap();
+        assert!(back.end_of_others(|_| true).await.unwrap().is_empty());
+        assert!(back.find(&old, at(1)).is_none());
+        assert!(back.find(&other, at(1)).is_some());
     }
 
     #[tokio::test]
