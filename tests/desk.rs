@@ -110,8 +110,9 @@ async fn a_card_is_answered_once_wherever_the_answer_comes_from() {
     desk.run(
         "main.addEventListener('fresh', () => {
             const gate = document.querySelector('.gate:not(.decided)');
-            if (gate?.textContent.includes('PD-285')) return;
-            gate?.querySelector('[data-tap]')?.dispatchEvent(
+            if (!gate || window.clickedOnce || gate.textContent.includes('PD-285')) return;
+            window.clickedOnce = true;
+            gate.querySelector('[data-tap]').dispatchEvent(
                 new MouseEvent('click', { detail: 1, bubbles: true, cancelable: true }));
         })",
     )

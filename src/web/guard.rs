@@ -276,6 +276,14 @@ pub(super) async fn signed_in(
         },
     };
     if let Way::Login(id) = &caller.way
+        && !matches!(*request.method(), Method::GET | Method::HEAD)
+        && !app.logins.has_pass(id, pass(request.headers()))
+    {
+        let words = "this browser did not show that it signed in here";
+        let fault = Fault::new(StatusCode::FORBIDDEN, "no_pass", words);
+        return refused(fault.hint("Sign in on this device once more: vigie login"));
+    }
+    if let Way::Login(id) = &caller.way
         && let Err(error) = app.logins.seen(id, app.clock.now()).await
     {
         warn!(%error, "last use of a login is not kept");
@@ -294,6 +302,12 @@ pub(super) async fn signed_in(
         (Way::Token(_), Some(token)) => while_good(app, token, response),
         (Way::Desk | Way::Token(_), _) => response,
     }
+}
+
+/// What our pages show with every change. A cookie goes to every port of the host it is of, and so to
+/// whatever an agent serves there; this does not.
+fn pass(headers: &HeaderMap) -> &str {
+    headers.get("x-vigie-pass").and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// What a program sends along in place of a login; no page of anybody can.
@@ -377,9 +391,14 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
         .find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// Cookies know no ports, so the port is in the name: two Vigies on one machine keep apart.
-pub(super) fn cookie_name(listening: SocketAddr) -> String {
-    format!("vigie_{}", listening.port())
+/// Cookies know no ports, so the port is in the name: two Vigies on one machine keep apart. Over TLS no
+/// other host, and nothing that comes in the clear, can set one of that name.
+pub(super) fn cookie_name(listening: SocketAddr, scheme: Scheme) -> String {
+    let prefix = match scheme {
+        Scheme::Https => "__Host-",
+        Scheme::Http => "",
+    };
+    format!("{prefix}vigie_{}", listening.port())
 }
 
 /// `Secure` only where the pages are reached over TLS: browsers drop such cookies elsewhere.
@@ -432,11 +451,12 @@ mod tests {
     async fn a_request_that_panics_is_answered_with_words() {
         use axum::{Router, middleware, routing::get};
         use hyper::service::Service as _;
+        use hyper_util::service::TowerToHyperService;
         let broken = async || -> Response { panic!("a rule of ours broke") };
-        let mut router: Router =
+        let router: Router =
             Router::new().route("/broken", get(broken)).layer(middleware::from_fn(unbroken));
         let request = Request::get("/broken").body(Body::empty()).unwrap();
-        let response = router.call(request).await.unwrap();
+        let response = TowerToHyperService::new(router).call(request).await.unwrap();
         assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
         assert!(response.extensions().get::<Fault>().unwrap().words().contains("own rules"));
     }

@@ -99,6 +99,11 @@ impl Guest {
         }
     }
 
+    /// Whether the place is needed already.
+    pub(super) fn has_to_leave(&self) -> bool {
+        self.0.leave.is_cancelled()
+    }
+
     /// Resolves when the place is needed.
     pub(super) async fn must_leave(&self) {
         self.0.leave.cancelled().await;
@@ -123,17 +128,13 @@ mod tests {
         IpAddr::from([192, 0, 2, last])
     }
 
-    fn has_to_leave(guest: &Guest) -> bool {
-        guest.0.leave.is_cancelled()
-    }
-
     #[test]
     fn the_first_stranger_of_a_full_address_makes_room_for_the_next() {
         let room = Room::default();
         let mine = room.enter(address(1));
         let theirs: Vec<_> = (0..=MOST_OF_ADDRESS).map(|_| room.enter(address(2))).collect();
-        assert!(has_to_leave(&theirs[0]) && !has_to_leave(&theirs[1]));
-        assert!(!has_to_leave(&mine));
+        assert!(theirs[0].has_to_leave() && !theirs[1].has_to_leave());
+        assert!(!mine.has_to_leave());
     }
 
     #[test]
@@ -142,11 +143,11 @@ mod tests {
         let known = room.enter(address(1));
         known.is_known();
         let lonely = room.enter(address(3));
-        let guests: Vec<_> =
-            (0..2 * MOST_STRANGERS).map(|at| room.enter(address(8 + at as u8 % 4))).collect();
-        assert!(!has_to_leave(&known));
-        assert!(!has_to_leave(&lonely), "the fullest address makes room");
-        assert_eq!(guests.iter().filter(|guest| !has_to_leave(guest)).count(), MOST_STRANGERS - 1);
+        let addresses = [8, 9, 10, 11].into_iter().cycle().take(2 * MOST_STRANGERS);
+        let guests: Vec<_> = addresses.map(|last| room.enter(address(last))).collect();
+        assert!(!known.has_to_leave());
+        assert!(!lonely.has_to_leave(), "the fullest address makes room");
+        assert_eq!(guests.iter().filter(|guest| !guest.has_to_leave()).count(), MOST_STRANGERS - 1);
     }
 
     #[test]

@@ -152,7 +152,7 @@ pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
         links: Links::default(),
         logins,
         hosts: Hosts::new(&config.web, listening),
-        cookie: guard::cookie_name(listening),
+        cookie: guard::cookie_name(listening, url.scheme),
         reaches: reaches(config, listening),
         url: url.clone(),
         since: clock.now(),
@@ -360,7 +360,7 @@ async fn accept_tcp(
             if let Err(error) = stream.set_nodelay(true) {
                 debug!(%error, "a connection stays slow");
             }
-            let peer = browser(&stream, from, whose).await;
+            let peer = browser(&stream, from, whose, &guest).await;
             let counted = match peer {
                 Peer::Agent { .. } => agents.try_acquire_owned().map(Some),
                 Peer::Ours | Peer::Stranger => Ok(None),
@@ -380,14 +380,26 @@ async fn accept_tcp(
 }
 
 /// A browser, unless an agent is or may be at the other end; over the network nobody can tell.
-async fn browser(stream: &TcpStream, from: SocketAddr, whose: fn(u32) -> Peer) -> Peer {
+async fn browser(
+    stream: &TcpStream,
+    from: SocketAddr,
+    whose: fn(u32) -> Peer,
+    guest: &Guest,
+) -> Peer {
     let Ok(here) = stream.local_addr() else { return Peer::Stranger };
-    let look = move || match loopback::other_end(from, here) {
-        OtherEnd::Elsewhere => Peer::Ours,
-        OtherEnd::Gone => Peer::Agent { folder: None },
-        OtherEnd::Processes(pids) => {
-            let not_ours = pids.into_iter().map(whose).find(|peer| *peer != Peer::Ours);
-            not_ours.unwrap_or(Peer::Ours)
+    let guest = guest.clone();
+    let look = move || {
+        // Looking takes its time; nobody waits for what comes of it any more.
+        if guest.has_to_leave() {
+            return Peer::Stranger;
+        }
+        match loopback::other_end(from, here) {
+            OtherEnd::Elsewhere => Peer::Ours,
+            OtherEnd::Gone => Peer::Agent { folder: None },
+            OtherEnd::Processes(pids) => {
+                let not_ours = pids.into_iter().map(whose).find(|peer| *peer != Peer::Ours);
+                not_ours.unwrap_or(Peer::Ours)
+            }
         }
     };
     tokio::task::spawn_blocking(look).await.unwrap_or(Peer::Stranger)

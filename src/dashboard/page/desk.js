@@ -83,6 +83,7 @@ const seat = async () => {
   }
   return null;
 };
+
 /** Tells `events`, a handler by name, what is told at the address that `where` makes of whether there is
     a seat; without one, one event at a time. `broken` hears when that ended; then it is over. */
 const follow = (where, events, broken) => {
@@ -227,9 +228,17 @@ const say = (words) => {
   clearTimeout(hide);
   hide = setTimeout(() => { node.textContent = ""; }, 6_000);
 };
+// Kept when this browser signed in; pages of other ports cannot read it.
+const pass = () => {
+  try {
+    return localStorage.getItem("vigie.pass") ?? "";
+  } catch {
+    return "";
+  }
+};
 const PATIENCE = 20_000; // ms; longer than a commit on a slow disk
 const request = async (path, body, method = "POST") => {
-  const options = { method, headers: { "content-type": "application/json" } };
+  const options = { method, headers: { "content-type": "application/json", "x-vigie-pass": pass() } };
   const signal = AbortSignal.timeout(PATIENCE);
   const answer = await fetch(`/api/v1${path}`, { ...options, signal, body: JSON.stringify(body) }).catch(() => null);
   if (!answer) throw new Error("No answer came from Vigie: it may have been done, or not. Look, and try again once it is live.");

@@ -136,7 +136,8 @@ impl Reader {
                         self.wait().await?;
                         continue;
                     }
-                    self.at += told.taken as u64;
+                    // What is held back is read once more, with what follows.
+                    self.at = part.next - (part.text.len() - told.taken) as u64;
                     self.over = part.over || !self.which.wait;
                     let reveal = |text: &str| text::reveal(text).text.text;
                     let (text, line) = (reveal(&told.text), reveal(&told.line));
@@ -186,7 +187,9 @@ struct Told {
 
 fn told(text: &str, over: bool) -> Told {
     let ended = text.rfind('\n').map_or(0, |at| at + 1);
-    let (lines, rest) = text.split_at(if over { text.len() } else { ended });
+    // Letters that stand for what is no text are longer than that was: where they lie is not known.
+    let whole = over || text[ended..].contains(char::REPLACEMENT_CHARACTER);
+    let (lines, rest) = text.split_at(if whole { text.len() } else { ended });
     let mut told: String = lines.split_inclusive('\n').map(shown).collect();
     // An endless line: what a return of the carriage stands behind is written over; else it is told.
     let (gone, rest) = match rest.rfind('\r') {
@@ -281,6 +284,7 @@ mod tests {
         assert_eq!(parts("one\n10 %\r20 %", true), ("one\n20 %".into(), String::new(), 13));
         let progress = "10 %\r".repeat(LONGEST_LINE) + "20 %";
         assert_eq!(parts(&progress, false), (String::new(), "20 %".into(), progress.len() - 4));
+        assert_eq!(parts("10 \u{fffd}", false), ("10 \u{fffd}".into(), String::new(), 6));
         let endless = "a".repeat(LONGEST_LINE + 1);
         assert_eq!(parts(&endless, false), (endless.clone(), String::new(), endless.len()));
     }
