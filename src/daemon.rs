@@ -591,7 +591,7 @@ fn read_ledger(store: &Store, ground: &Ground, prices: PricesNow) -> Ledger {
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn unread(error: StoreError) -> Refusal {
-    Refusal::NotWritten { reason: error.to_string() }
+    Refusal::NotRead { reason: error.to_string() }
 }
 
 fn event(row: JournalRow) -> shapes::Event {

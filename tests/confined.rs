@@ -92,6 +92,7 @@ impl Quay {
             port: home.address.port(),
             addresses: addresses(),
             cookie: phone.cookie().to_owned(),
+            pass: phone.pass().to_owned(),
             code: card["what"]["body"]["code"].as_str().unwrap().into(),
             own: home.folder_of("attacker").await,
             neighbour: home.folder_of("neighbour").await,

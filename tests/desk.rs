@@ -105,6 +105,18 @@ async fn a_card_is_answered_once_wherever_the_answer_comes_from() {
     desk.shows("2 wait").await;
     desk.holds("document.querySelector('article textarea').value === 'not now'").await;
 
+    desk.run("document.querySelector('article textarea').value = ''").await;
+    // What comes under a pointer when a card goes is not pressed.
+    desk.run(
+        "main.addEventListener('fresh', () => {
+            const gate = document.querySelector('.gate:not(.decided)');
+            if (!gate || window.clickedOnce || gate.textContent.includes('PD-285')) return;
+            window.clickedOnce = true;
+            gate.querySelector('[data-tap]').dispatchEvent(
+                new MouseEvent('click', { detail: 1, bubbles: true, cancelable: true }));
+        })",
+    )
+    .await;
     let denied: Value = home
         .desk()
         .post(&format!("/waiting/{code}/answer"), &json!({ "choice": "deny" }))
@@ -112,6 +124,9 @@ async fn a_card_is_answered_once_wherever_the_answer_comes_from() {
         .unwrap();
     assert!(denied["words"].as_str().is_some(), "{denied}");
     desk.find("//ol[@id='decided']//li[contains(., 'PD-285')][contains(., 'denied')]").await;
+    desk.holds("document.getElementById('said').textContent.includes('The page moved just now')")
+        .await;
+    assert_eq!(home.waiting().await, 1);
     desk.close().await;
 }
 
@@ -268,6 +283,28 @@ async fn every_page_is_whole_and_light_in_every_look_and_asks_nobody_else() {
         desk.seen_as(look).await;
         desk.clean(&format!("every-login-{}", look.width)).await;
     }
+    desk.close().await;
+}
+
+#[tokio::test]
+async fn an_answer_goes_out_whatever_else_is_open() {
+    let home = demo_home().await;
+    new(&home, "PD-285", "").await;
+    home.send("PD-285", "leave a note").await;
+    home.session_is("PD-285", "waiting").await;
+    // Each of these is told how things stand, and its terminal: more than a browser has connections.
+    let page = "/sessions/PD-285";
+    let Some(desk) = Desk::open(&home, Look::DESK, page).await else { return };
+    for _ in 0..6 {
+        let window = desk.page.new_window(false).await.unwrap().handle;
+        desk.page.switch_to_window(window).await.unwrap();
+        desk.page.goto(&format!("http://{}{page}", home.address)).await.unwrap();
+        desk.find("//p[@id='conn'][.='Live']").await;
+    }
+    desk.tap("//button[@data-tap][@data-key='a']").await;
+    home.session_is("PD-285", "idle").await;
+    // Who has no seat is told too.
+    desk.holds("!document.querySelector('.gate:not(.decided)')").await;
     desk.close().await;
 }
 

@@ -105,8 +105,8 @@ async fn it_fits_a_phone_in_the_dark_and_goes_out_as_a_table() {
     };
     let csv = desk.run_until_done(&read("/ledger.csv?days=90&by=story")).await;
     let csv = csv.as_str().unwrap().to_owned();
-    assert!(csv.starts_with("key,name,micro_usd,"), "{csv}");
-    assert!(csv.contains("\"PD-286\",\"PD-286\",99400000,"), "{csv}");
+    assert!(csv.starts_with("\"key\",\"name\",\"micro_usd\","), "{csv}");
+    assert!(csv.contains("\"PD-286\",\"PD-286\",\"99400000\","), "{csv}");
     let json = desk.run_until_done(&read("/api/v1/usage?days=7&by=story")).await;
     assert!(json.as_str().unwrap().contains("unreadable"), "a key nobody knows is said: {json}");
     let href = desk.find("//a[.='JSON']").await.attr("href").await.unwrap().unwrap();

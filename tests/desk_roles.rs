@@ -46,7 +46,7 @@ async fn offers(desk: &Desk, words: &str) -> bool {
 /// What the server says to a request that no button offers.
 async fn asked(desk: &Desk, path: &str, body: &str) -> i64 {
     let script = format!(
-        "const done = arguments[0]; fetch('/api/v1{path}', {{ method: 'POST', body: '{body}' }}).then((it) => done(it.status))"
+        "const done = arguments[0]; fetch('/api/v1{path}', {{ method: 'POST', body: '{body}', headers: {{ 'x-vigie-pass': localStorage.getItem('vigie.pass') }} }}).then((it) => done(it.status))"
     );
     desk.run_until_done(&script).await.as_i64().unwrap()
 }

@@ -57,6 +57,26 @@ async fn keys_go_in_from_a_phone_once_they_are_unlocked() {
     desk.tap("//button[@data-press='enter']").await;
     screen_shows(&desk, "2 lines printed.").await;
 
+    // With the focus in the screen: what takes Alt or AltGr on some keyboards, and Tab; F2 is the way out.
+    let key = |key: &str, more: &str| {
+        format!(
+            "document.querySelector('[data-term]').dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true, cancelable: true, {more} }}))"
+        )
+    };
+    for (letter, more) in [
+        ("[", "altKey: true"),
+        ("@", "altKey: true, ctrlKey: true"),
+        ("x", "altKey: true"),
+        ("}", ""),
+    ] {
+        desk.run(&key(letter, more)).await;
+    }
+    screen_shows(&desk, "[@}").await;
+    let tab = format!("return {}", key("Tab", ""));
+    assert_eq!(desk.run(&tab).await, false, "it is typed and moves no focus");
+    desk.run(&key("F2", "")).await;
+    desk.holds("document.activeElement.matches('.keys button')").await;
+
     // The page around them changes, and they stay unlocked until it is left.
     new(&home, "PD-286", "").await;
     home.send("PD-286", "leave a note").await;

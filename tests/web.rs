@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeSet, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use support::outside::nothing_outside;
-use tokio::{net::TcpStream, sync::mpsc, sync::watch};
+use tokio::{io::AsyncWriteExt as _, net::TcpStream, sync::mpsc, sync::watch};
 use vigie::{
     clock::Clock,
     config::{Config, Surroundings},
@@ -117,11 +117,18 @@ impl Home {
 
     /// Signs in and returns the cookie.
     async fn sign_in(&self, human: &str) -> String {
+        self.sign_in_whole(human).await.0
+    }
+
+    /// Signs in and returns the cookie and the pass.
+    async fn sign_in_whole(&self, human: &str) -> (String, String) {
         let code = self.link(human).await.code;
         let answer = self.ask(self.form(&code)).await;
-        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+        assert_eq!(answer.status(), StatusCode::OK);
         let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
-        cookie.split(';').next().unwrap().to_owned()
+        let page = std::str::from_utf8(answer.body()).unwrap();
+        let pass = page.split("data-pass=\"").nth(1).unwrap().split('"').next().unwrap();
+        (cookie.split(';').next().unwrap().to_owned(), pass.to_owned())
     }
 
     fn origin(&self) -> String {
@@ -305,10 +312,14 @@ fn assets() -> Router {
     Router::new().route("/{name}", get(async |request: Asked| request.uri().path().to_owned()))
 }
 
+async fn broken() -> String {
+    panic!("a rule of ours broke")
+}
+
 fn phone() -> PhoneMount {
     let page = async |Extension(Name(name)): Extension<Name>| format!("the phone of {name}");
     PhoneMount {
-        router: Router::new().route("/", get(page)),
+        router: Router::new().route("/", get(page)).route("/broken", get(broken)),
         login_page: |message| format!("login: {}", message.unwrap_or("ask")),
         person: |caller: &Caller, extensions: &mut Extensions| {
             extensions.insert(Name(caller.name.clone()));
@@ -361,10 +372,11 @@ async fn what_goes_wrong_is_a_page_to_who_looks_at_pages() {
 #[tokio::test]
 async fn a_page_of_somebody_else_writes_nothing() {
     let home = Home::start().await;
-    let cookie = home.sign_in("ines").await;
+    let (cookie, pass) = home.sign_in_whole("ines").await;
     let stop = |origin: Option<&str>| {
         let request = Request::post("/api/v1/sessions/PD-285/stop")
             .header(header::HOST, home.at.to_string())
+            .header("x-vigie-pass", &pass)
             .header(header::COOKIE, &cookie);
         empty(match origin {
             Some(origin) => request.header(header::ORIGIN, origin),
@@ -379,6 +391,65 @@ async fn a_page_of_somebody_else_writes_nothing() {
     assert_eq!(answer.status(), StatusCode::OK);
     let done: Done = serde_json::from_slice(answer.body()).unwrap();
     assert_eq!(done.words, "PD-285 by ines over the web");
+}
+
+#[tokio::test]
+async fn a_cookie_alone_reads_and_changes_nothing() {
+    let home = Home::start().await;
+    let (cookie, pass) = home.sign_in_whole("ines").await;
+    let (_, others) = home.sign_in_whole("tomas").await;
+    let get = home.get("/api/v1/status").header(header::COOKIE, &cookie);
+    assert_eq!(home.ask(empty(get)).await.status(), StatusCode::OK);
+    for (shown, status) in [
+        (None, StatusCode::FORBIDDEN),
+        (Some(&others), StatusCode::FORBIDDEN),
+        (Some(&cookie), StatusCode::FORBIDDEN),
+        (Some(&pass), StatusCode::OK),
+    ] {
+        let mut request = Request::post("/api/v1/sessions/PD-285/stop")
+            .header(header::HOST, home.at.to_string())
+            .header(header::ORIGIN, home.origin())
+            .header(header::COOKIE, &cookie);
+        if let Some(shown) = shown {
+            request = request.header("x-vigie-pass", shown);
+        }
+        let answer = home.ask(empty(request)).await;
+        assert_eq!(answer.status(), status, "{shown:?}");
+        if status == StatusCode::FORBIDDEN {
+            assert!(std::str::from_utf8(answer.body()).unwrap().contains("no_pass"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_panics_ends_nothing_but_itself() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let get = |path: &str| empty(home.get(path).header(header::COOKIE, &cookie));
+    let answer = home.ask(get("/phone/broken")).await;
+    assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+    let shape: Value = serde_json::from_slice(answer.body()).unwrap();
+    assert_eq!(shape["code"], "internal");
+    assert_eq!(home.ask(get("/phone")).await.status(), StatusCode::OK);
+    assert!(!home.tasks.stopping().is_cancelled());
+}
+
+#[tokio::test]
+async fn strangers_take_no_place_from_anybody() {
+    let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let mut strangers = Vec::new();
+    for _ in 0..270 {
+        let mut stream = TcpStream::connect(home.at).await.unwrap();
+        let ask = format!("GET /assets/desk.js HTTP/1.1\r\nhost: {}\r\n\r\n", home.at);
+        let _ = stream.write_all(ask.repeat(20).as_bytes()).await; // some are hung up on meanwhile
+        strangers.push(stream);
+    }
+    let answer = home.ask(empty(home.get("/phone").header(header::COOKIE, &cookie))).await;
+    assert_eq!(answer.status(), StatusCode::OK);
+    let code = home.link("tomas").await.code;
+    assert_eq!(home.ask(home.form(&code)).await.status(), StatusCode::OK);
+    drop(strangers);
 }
 
 #[tokio::test]
@@ -431,7 +502,7 @@ async fn looking_at_a_link_does_not_use_it_up_and_using_it_does() {
         assert!(std::str::from_utf8(page.body()).unwrap().contains(&format!("value=\"{code}\"")));
     }
     let answer = home.ask(home.form(&link.code)).await;
-    assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+    assert_eq!(answer.status(), StatusCode::OK);
     let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap();
     for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
         assert!(cookie.contains(part), "{cookie}");
@@ -454,13 +525,14 @@ async fn a_link_ends_after_ten_minutes() {
 }
 
 #[tokio::test]
-async fn guessing_is_stopped() {
+async fn guessing_is_stopped_and_a_right_code_always_counts() {
     let home = Home::start().await;
     for _ in 0..10 {
         assert_eq!(home.ask(home.form("guess")).await.status(), StatusCode::FORBIDDEN);
     }
+    assert_eq!(home.ask(home.form("guess")).await.status(), StatusCode::TOO_MANY_REQUESTS);
     let code = home.link("ines").await.code;
-    assert_eq!(home.ask(home.form(&code)).await.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(home.ask(home.form(&code)).await.status(), StatusCode::OK);
 }
 
 #[tokio::test]
@@ -504,8 +576,9 @@ async fn a_stream_ends_with_its_login() {
 #[tokio::test]
 async fn a_role_bounds_what_a_login_may_do() {
     let home = Home::start().await;
-    let cookie = home.sign_in("tomas").await;
+    let (cookie, pass) = home.sign_in_whole("tomas").await;
     let ask = |request: hyper::http::request::Builder| {
+        let request = request.header("x-vigie-pass", &pass);
         empty(request.header(header::COOKIE, &cookie).header(header::ORIGIN, home.origin()))
     };
     let host = home.at.to_string();
@@ -514,7 +587,9 @@ async fn a_role_bounds_what_a_login_may_do() {
     for deed in ["stop", "keys"] {
         let path = format!("/api/v1/sessions/PD-285/{deed}");
         let post = Request::post(path).header(header::HOST, &host);
-        assert_eq!(home.ask(ask(post)).await.status(), StatusCode::FORBIDDEN, "{deed}");
+        let answer = home.ask(ask(post)).await;
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{deed}");
+        assert!(std::str::from_utf8(answer.body()).unwrap().contains("\"role\""));
     }
     let answer = home.ask(ask(home.get("/phone"))).await;
     assert_eq!(answer.status(), StatusCode::FORBIDDEN, "`phone = false`");
@@ -523,7 +598,7 @@ async fn a_role_bounds_what_a_login_may_do() {
 #[tokio::test]
 async fn the_web_does_not_let_people_in_or_stop_vigie() {
     let home = Home::start().await;
-    let cookie = home.sign_in("ines").await;
+    let (cookie, pass) = home.sign_in_whole("ines").await;
     for (method, path) in [
         ("POST", "/api/v1/links"),
         ("POST", "/api/v1/pair"),
@@ -543,7 +618,8 @@ async fn the_web_does_not_let_people_in_or_stop_vigie() {
             .uri(path)
             .header(header::HOST, home.at.to_string())
             .header(header::ORIGIN, home.origin())
-            .header(header::COOKIE, &cookie);
+            .header(header::COOKIE, &cookie)
+            .header("x-vigie-pass", &pass);
         let answer = home.ask(empty(request)).await;
         assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{path}");
         assert!(std::str::from_utf8(answer.body()).unwrap().contains("desk_only"));
@@ -678,6 +754,9 @@ async fn a_refusal_comes_with_its_hint_and_status() {
 #[tokio::test]
 async fn events_come_in_order_from_where_the_reader_was() {
     let home = Home::start().await;
+    let cookie = home.sign_in("ines").await;
+    let far = home.get("/api/v1/events?after=9223372036854775807").header(header::COOKIE, cookie);
+    assert_eq!(home.ask(empty(far)).await.status(), StatusCode::BAD_REQUEST);
     let mut seen = Vec::new();
     let read = |line: &[u8]| {
         let event: Event = serde_json::from_slice(line).unwrap();

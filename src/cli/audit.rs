@@ -3,7 +3,7 @@
 
 use chrono::{Local, NaiveDate, NaiveTime, Utc};
 use serde::Serialize;
-use vigie_core::Timestamp;
+use vigie_core::{Timestamp, ledger::is_ours};
 
 use super::{
     Desk,
@@ -168,8 +168,8 @@ pub(super) fn instant(text: &str, now: Timestamp) -> Result<Timestamp, Failure> 
         let at = day.and_time(time).and_local_timezone(Local).earliest()?;
         Some(at.with_timezone(&Utc))
     };
-    let whole = text.parse::<Timestamp>().ok();
-    let day = || local(text.parse::<NaiveDate>().ok()?, NaiveTime::MIN);
+    let whole = text.parse::<Timestamp>().ok().filter(|at| is_ours(at.date_naive()));
+    let day = || local(text.parse().ok().filter(|day| is_ours(*day))?, NaiveTime::MIN);
     let today = || {
         let time = NaiveTime::parse_from_str(text, "%H:%M").ok()?;
         local(now.with_timezone(&Local).date_naive(), time)
@@ -188,6 +188,9 @@ mod tests {
     #[test]
     fn a_time_is_of_today_or_whole() {
         let now: Timestamp = "2026-11-30T10:00:00Z".parse().unwrap();
+        for far in ["-262143-01-01", "+262142-12-31", "1999-12-31T00:00:00Z"] {
+            assert!(instant(far, now).is_err(), "{far}");
+        }
         let whole = instant("2026-12-01T00:00:00Z", now).unwrap();
         assert_eq!(whole.to_rfc3339(), "2026-12-01T00:00:00+00:00");
         let clock = instant("22:15", now).unwrap().with_timezone(&Local);

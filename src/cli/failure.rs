@@ -109,7 +109,7 @@ impl From<ClientError> for Failure {
             ClientError::NotRunning => (Exit::NotRunning, "not_running"),
             ClientError::Refused(shape) => match shape.code.as_str() {
                 "internal" => (Exit::Ours, "internal"),
-                "not_written" | "outside" => (Exit::Outside, shape.code.as_str()),
+                "not_written" | "not_read" | "outside" => (Exit::Outside, shape.code.as_str()),
                 other => (Exit::Refused, other),
             },
             ClientError::Unknown(_) => (Exit::Ours, "unknown_answer"),

@@ -376,6 +376,8 @@ pub enum Refusal {
     NotTheirs { author: String },
     #[error("these are no person's words, and what asks for them would wait for ever")]
     NotAPersons,
+    #[error("there is no grant {number}")]
+    NoGrant { number: u64, there: String },
     #[error("nothing undelivered is called `{id}`")]
     NoDelivery { id: String },
     #[error("its chat on {bridge} is none of ours any more")]
@@ -386,6 +388,8 @@ pub enum Refusal {
     QueueFull { name: SessionName, queued: usize },
     #[error("it could not be written down: {reason}")]
     NotWritten { reason: String },
+    #[error("it could not be read: {reason}")]
+    NotRead { reason: String },
     #[error("Vigie is stopping")]
     Stopping,
 }
@@ -500,9 +504,10 @@ impl Refusal {
             Self::NotQueued => Some("Send what is to be different as a message of its own.".into()),
             Self::NotTheirs { .. } => Some("They and owners change them.".into()),
             Self::NotAPersons => Some("`vigie stop NAME` interrupts the turn.".into()),
+            Self::NoGrant { there, .. } => Some(there.clone()),
             Self::NoDelivery { .. } => Some("`vigie undelivered` lists what there is.".into()),
             Self::NotOurChat { .. } => Some("`vigie pair` lets its person in again.".into()),
-            Self::NotWritten { .. } => {
+            Self::NotWritten { .. } | Self::NotRead { .. } => {
                 Some("Look at the disk of the data folder: `vigie doctor`.".into())
             }
             Self::NothingStopped

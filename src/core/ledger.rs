@@ -246,15 +246,24 @@ impl By {
     }
 }
 
+/// Years of which anything can be known here. What is outside of them is a slip of the keyboard, or
+/// somebody who tries how far a calendar reaches.
+const YEARS: std::ops::RangeInclusive<i32> = 2000..=2100;
+
+/// Whether a day lies where days can be asked for: in the years 2000 to 2100.
+pub fn is_ours(day: chrono::NaiveDate) -> bool {
+    YEARS.contains(&chrono::Datelike::year(&day))
+}
+
 /// The first moment that `text` names, and the one after it: of a day of that zone (`2026-11-30`), or as
 /// RFC 3339 has it. `None`: it is neither.
 pub fn moment(text: &str, zone: Zone) -> Option<(Timestamp, Timestamp)> {
     let text = text.trim();
     if let Ok(at) = chrono::DateTime::parse_from_rfc3339(text) {
         let at = at.with_timezone(&chrono::Utc);
-        return Some((at, at));
+        return is_ours(at.date_naive()).then_some((at, at));
     }
-    let day = text.parse::<chrono::NaiveDate>().ok()?;
+    let day = text.parse::<chrono::NaiveDate>().ok().filter(|day| is_ours(*day))?;
     let begins = |day: chrono::NaiveDate| {
         // Where clocks are moved at midnight, the day begins with the first hour there is.
         let mut hours = (0..24).filter_map(|hour| day.and_hms_opt(hour, 0, 0));

@@ -220,7 +220,7 @@ impl Worker {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "the database is slow".into(),
         };
-        Err(Refusal::NotWritten { reason })
+        Err(Refusal::NotRead { reason })
     }
 
     /// Answers of models that are not remembered may be in the ledger. Where the database does not tell,

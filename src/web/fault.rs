@@ -3,7 +3,9 @@
 
 use axum::{
     Json,
-    http::{StatusCode, header},
+    extract::Request,
+    http::{HeaderValue, StatusCode, header},
+    middleware::Next,
     response::{Html, IntoResponse, Response},
 };
 use vigie_core::command::Refusal;
@@ -68,6 +70,25 @@ impl Fault {
             .hint("Pages begin at /board; docs/api.md lists the rest.")
     }
 
+    /// What a status alone says.
+    fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND => Self::no_such_page(),
+            StatusCode::METHOD_NOT_ALLOWED => {
+                Self::new(status, "method", "this address does not take that")
+                    .hint("`Allow` in the answer says what it takes.")
+            }
+            StatusCode::PAYLOAD_TOO_LARGE => {
+                Self::new(status, "too_large", "the body is longer than what is taken here")
+            }
+            status if status.is_server_error() => {
+                Self::new(status, "internal", "Vigie could not answer")
+                    .hint("This is a fault of Vigie; its log has the details.")
+            }
+            status => Self::new(status, "unreadable", "the request cannot be read"),
+        }
+    }
+
     pub(super) fn unreadable(reason: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -103,6 +124,7 @@ impl From<Refusal> for Fault {
             Refusal::NotQueued => (StatusCode::CONFLICT, "not_queued"),
             Refusal::NotTheirs { .. } => (StatusCode::FORBIDDEN, "not_theirs"),
             Refusal::NotAPersons => (StatusCode::CONFLICT, "not_a_persons"),
+            Refusal::NoGrant { .. } => (StatusCode::NOT_FOUND, "no_grant"),
             Refusal::NoDelivery { .. } => (StatusCode::NOT_FOUND, "no_delivery"),
             Refusal::NotOurChat { .. } => (StatusCode::CONFLICT, "not_our_chat"),
             Refusal::NoGate { .. } => (StatusCode::NOT_FOUND, "no_gate"),
@@ -116,6 +138,7 @@ impl From<Refusal> for Fault {
             Refusal::EmptyText => (StatusCode::UNPROCESSABLE_ENTITY, "empty_text"),
             Refusal::QueueFull { .. } => (StatusCode::TOO_MANY_REQUESTS, "queue_full"),
             Refusal::NotWritten { .. } => (StatusCode::INSUFFICIENT_STORAGE, "not_written"),
+            Refusal::NotRead { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "not_read"),
             Refusal::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
         };
         let (error, hint) = (refusal.to_string(), refusal.hint());
@@ -138,6 +161,24 @@ impl IntoResponse for Fault {
     }
 }
 
+/// Whatever refuses a request on its way says so in the one shape.
+pub(super) async fn shaped(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let status = response.status();
+    let kind = response.headers().get(header::CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let told = kind.is_some_and(|kind| {
+        kind.starts_with(b"application/json") || kind.starts_with(b"text/html")
+    });
+    if told || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let mut shaped = Fault::of_status(status).into_response();
+    if let Some(allow) = response.headers().get(header::ALLOW) {
+        shaped.headers_mut().insert(header::ALLOW, allow.clone());
+    }
+    shaped
+}
+
 /// What went wrong, as a page; whatever else there is to be seen stays as it is.
 pub(super) fn as_page(response: Response) -> Response {
     let status = response.status();
@@ -147,13 +188,7 @@ pub(super) fn as_page(response: Response) -> Response {
         return response;
     }
     let fault = response.extensions().get::<Fault>().cloned();
-    let fault = fault.unwrap_or_else(|| match status {
-        StatusCode::NOT_FOUND => Fault::no_such_page(),
-        StatusCode::METHOD_NOT_ALLOWED => {
-            Fault::new(status, "no_such_page", "there is nothing to be seen at this address")
-        }
-        status => Fault::new(status, "unreadable", "the request cannot be read"),
-    });
+    let fault = fault.unwrap_or_else(|| Fault::of_status(status));
     let html = vigie_dashboard::frame::fault(&fault.error, fault.hint.as_deref());
     (status, Html(html)).into_response()
 }

@@ -4,7 +4,7 @@
 use axum::{
     body::{Body, Bytes},
     extract::{Extension, State},
-    http::header,
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
 use futures_util::stream;
@@ -51,6 +51,10 @@ pub(super) async fn events(
     caller.needs(Role::Viewer)?;
     let newest = app.outside.newest.clone();
     let after = from.after.unwrap_or_else(|| *newest.borrow());
+    if i64::try_from(after).map_or(true, |after| after == i64::MAX) {
+        let fault = Fault::new(StatusCode::BAD_REQUEST, "unreadable", "no event has such a number");
+        return Err(fault.hint("`after` is the `seq` of the last event that you have."));
+    }
     let stop = app.tasks.stopping();
     let mut reader =
         Reader { app, newest, after, waits: from.follow, stop, ready: VecDeque::new() };

@@ -8,14 +8,15 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use futures_util::StreamExt as _;
-use std::{net::SocketAddr, sync::Arc, time::Duration};
-use tracing::warn;
+use futures_util::{FutureExt as _, StreamExt as _};
+use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use tracing::{error, warn};
 use vigie_core::caller::{Principal, TokenHash, TokenScope};
 
 use super::{
     fault::{self, Fault},
     people::{self, Caller, Way},
+    room::Guest,
     serve::App,
 };
 use crate::{
@@ -119,7 +120,8 @@ pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) 
         .with("method", method(request.method()))
         .with("area", area(request.uri().path()));
     let looks = looks_at_pages(request.headers());
-    let mut response = match check_host(&app.hosts, request.headers()) {
+    let checked = check_host(&app.hosts, request.headers()).and_then(|()| check_site(&request));
+    let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(fault) => refused(fault),
     };
@@ -140,6 +142,23 @@ pub(super) async fn outer(State(app): State<App>, request: Request, next: Next) 
     headers.entry(header::REFERRER_POLICY).or_insert(HeaderValue::from_static("same-origin"));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
+}
+
+/// A request that breaks a rule of ours has an answer that says so, and ends nothing but itself.
+pub(super) async fn unbroken(request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
+    match AssertUnwindSafe(next.run(request)).catch_unwind().await {
+        Ok(response) => response,
+        Err(panic) => {
+            let words = panic.downcast_ref::<&str>().map(ToString::to_string);
+            let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
+            error!(area = area(&path), words = words.unwrap_or_default(), "a request panicked");
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            Fault::new(status, "internal", "Vigie broke one of its own rules over this request")
+                .hint("Nothing else is touched by it. This is a fault of Vigie; its log has the details.")
+                .into_response()
+        }
+    }
 }
 
 /// What a browser says of itself where it follows an address and is no script.
@@ -182,6 +201,33 @@ fn check_host(hosts: &Hosts, headers: &HeaderMap) -> Result<(), Fault> {
     let words = format!("Vigie does not answer under the name `{host}`");
     let hint = "If it should, put the name into `hosts` under [web] in the configuration.";
     Err(Fault::new(StatusCode::FORBIDDEN, "wrong_host", words).hint(hint))
+}
+
+/// Browsers say where a request comes from. From another site, or from another port of this machine, a
+/// link may be followed to a page; what pages embed, and what scripts ask for, comes from our own pages.
+/// Source: Fetch Metadata Request Headers, W3C.
+fn check_site(request: &Request) -> Result<(), Fault> {
+    let said = |name: &str| request.headers().get(name).and_then(|value| value.to_str().ok());
+    match said("sec-fetch-site") {
+        None | Some("same-origin" | "none") => return Ok(()),
+        Some(_) => {}
+    }
+    let path = request.uri().path();
+    let follows = matches!(*request.method(), Method::GET | Method::HEAD)
+        && said("sec-fetch-mode") == Some("navigate")
+        && said("sec-fetch-dest") == Some("document");
+    let is_page = !path.contains("/api/") && path != "/metrics" && !is_file(path);
+    if follows && is_page {
+        return Ok(());
+    }
+    let words = "this request does not come from a page of Vigie";
+    Err(Fault::new(StatusCode::FORBIDDEN, "wrong_origin", words)
+        .hint("Open the page itself; from elsewhere only links to pages are followed."))
+}
+
+/// Tables and files are had from our own pages.
+fn is_file(path: &str) -> bool {
+    path.ends_with(".csv") || path.ends_with("/file") || path.starts_with("/assets/")
 }
 
 /// What a request without an `Origin` is.
@@ -231,9 +277,20 @@ pub(super) async fn signed_in(
         },
     };
     if let Way::Login(id) = &caller.way
+        && !matches!(*request.method(), Method::GET | Method::HEAD)
+        && !app.logins.has_pass(id, pass(request.headers()))
+    {
+        let words = "this browser did not show that it signed in here";
+        let fault = Fault::new(StatusCode::FORBIDDEN, "no_pass", words);
+        return refused(fault.hint("Sign in on this device once more: vigie login"));
+    }
+    if let Way::Login(id) = &caller.way
         && let Err(error) = app.logins.seen(id, app.clock.now()).await
     {
         warn!(%error, "last use of a login is not kept");
+    }
+    if let Some(guest) = request.extensions().get::<Guest>() {
+        guest.is_known();
     }
     if let Some(phone) = &app.outside.phone {
         (phone.person)(&caller, request.extensions_mut());
@@ -246,6 +303,12 @@ pub(super) async fn signed_in(
         (Way::Token(_), Some(token)) => while_good(app, token, response),
         (Way::Desk | Way::Token(_), _) => response,
     }
+}
+
+/// What our pages show with every change. A cookie goes to every port of the host it is of, and so to
+/// whatever an agent serves there; this does not.
+fn pass(headers: &HeaderMap) -> &str {
+    headers.get("x-vigie-pass").and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// What a program sends along in place of a login; no page of anybody can.
@@ -329,9 +392,14 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
         .find_map(|(key, value)| (key == name).then_some(value))
 }
 
-/// Cookies know no ports, so the port is in the name: two Vigies on one machine keep apart.
-pub(super) fn cookie_name(listening: SocketAddr) -> String {
-    format!("vigie_{}", listening.port())
+/// Cookies know no ports, so the port is in the name: two Vigies on one machine keep apart. Over TLS no
+/// other host, and nothing that comes in the clear, can set one of that name.
+pub(super) fn cookie_name(listening: SocketAddr, scheme: Scheme) -> String {
+    let prefix = match scheme {
+        Scheme::Https => "__Host-",
+        Scheme::Http => "",
+    };
+    format!("{prefix}vigie_{}", listening.port())
 }
 
 /// `Secure` only where the pages are reached over TLS: browsers drop such cookies elsewhere.
@@ -353,6 +421,45 @@ mod tests {
     fn hosts() -> Hosts {
         let named = vec!["harbour.example.org".into(), "[2001:db8::7]".into()];
         Hosts { port: 7285, named: Arc::new(named) }
+    }
+
+    #[test]
+    fn from_elsewhere_only_links_to_pages_are_followed() {
+        let refused = |path: &str, site: &str, mode: &str, dest: &str| {
+            let request = Request::get(path)
+                .header("sec-fetch-site", site)
+                .header("sec-fetch-mode", mode)
+                .header("sec-fetch-dest", dest);
+            check_site(&request.body(Body::empty()).unwrap()).is_err()
+        };
+        for site in ["cross-site", "same-site"] {
+            assert!(!refused("/sessions/PD-285", site, "navigate", "document"));
+            assert!(!refused("/login?token=k7q2", site, "navigate", "document"));
+            assert!(refused("/ledger", site, "no-cors", "image"));
+            assert!(refused("/board", site, "navigate", "iframe"));
+            assert!(refused("/assets/desk.js", site, "no-cors", "script"));
+            assert!(refused("/api/v1/status", site, "navigate", "document"));
+            assert!(refused("/phone/api/state", site, "cors", "empty"));
+            assert!(refused("/audit.csv", site, "navigate", "document"));
+        }
+        for site in ["same-origin", "none"] {
+            assert!(!refused("/api/v1/status", site, "cors", "empty"));
+        }
+        assert!(check_site(&Request::get("/board").body(Body::empty()).unwrap()).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_request_that_panics_is_answered_with_words() {
+        use axum::{Router, middleware, routing::get};
+        use hyper::service::Service as _;
+        use hyper_util::service::TowerToHyperService;
+        let broken = async || -> Response { panic!("a rule of ours broke") };
+        let router: Router =
+            Router::new().route("/broken", get(broken)).layer(middleware::from_fn(unbroken));
+        let request = Request::get("/broken").body(Body::empty()).unwrap();
+        let response = TowerToHyperService::new(router).call(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(response.extensions().get::<Fault>().unwrap().words().contains("own rules"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use tracing::{error, info, warn};
 use super::{
     guard,
     links::NotIn,
-    logins::{IDLE_LIFETIME, LoginsError},
+    logins::{IDLE_LIFETIME, LoginsError, Secrets},
     people::Way,
     query::Query,
     serve::App,
@@ -23,6 +23,7 @@ use super::{
 };
 
 const CONFIRM: &str = include_str!("pages/confirm.html");
+const WELCOME: &str = include_str!("pages/welcome.html");
 
 pub(super) fn router() -> Router<App> {
     Router::new().route("/login", get(show).post(sign_in)).route("/logout", post(sign_out))
@@ -66,11 +67,12 @@ async fn sign_in(
     };
     let device = headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok());
     match app.logins.add(human.clone(), device.unwrap_or("unknown"), now).await {
-        Ok(secret) => {
+        Ok(Secrets { cookie, pass }) => {
             info!(%human, %from, "signed in");
-            let cookie = guard::set_cookie(&app, &secret, IDLE_LIFETIME.as_secs());
-            (StatusCode::SEE_OTHER, [(header::SET_COOKIE, cookie), (header::LOCATION, home())])
-                .into_response()
+            let cookie = guard::set_cookie(&app, &cookie, IDLE_LIFETIME.as_secs());
+            // A script of ours puts the pass where no other port can read it, and goes on to the pages.
+            let welcome = page(WELCOME.replace("<!--pass-->", &pass));
+            ([(header::SET_COOKIE, cookie)], welcome).into_response()
         }
         Err(error) => not_kept(&app, &error),
     }
@@ -93,10 +95,6 @@ fn not_kept(app: &App, error: &LoginsError) -> Response {
     error!(%error, "logins are not written");
     let words = format!("Nothing was changed: {error}. Look at the disk: vigie doctor");
     ask(app, StatusCode::INSUFFICIENT_STORAGE, Some(&words))
-}
-
-fn home() -> HeaderValue {
-    HeaderValue::from_static("/")
 }
 
 /// The page that asks for a code.

@@ -49,9 +49,21 @@ struct Row {
     human: HumanId,
     /// SHA-256 of the cookie, in hex.
     hash: String,
+    /// SHA-256 of the pass, in hex. Logins of before there were passes read, and change nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pass: Option<String>,
     device: String,
     made: Timestamp,
     seen: Timestamp,
+}
+
+/// What a browser is given when it signs in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Secrets {
+    /// Sent along by the browser itself, to every port of the host.
+    pub(super) cookie: String,
+    /// Kept by our own pages alone, which no other port's can read, and shown with every change.
+    pub(super) pass: String,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -95,18 +107,34 @@ impl Logins {
         })
     }
 
-    /// Signs a device in and returns the secret for its cookie; it is on disk by then.
+    /// Ends the logins of whoever is in the configuration no more, on disk by then: should they be in it
+    /// again one day, a cookie from before is worth nothing. Returns whose they were.
+    pub(super) async fn end_of_others(
+        &self,
+        known: impl Fn(&HumanId) -> bool,
+    ) -> Result<Vec<HumanId>, LoginsError> {
+        let rows = self.rows();
+        let gone: Vec<_> =
+            rows.iter().filter(|row| !known(&row.human)).map(|row| row.human.clone()).collect();
+        if !gone.is_empty() {
+            self.change(|rows| rows.retain(|row| known(&row.human))).await?;
+        }
+        Ok(gone)
+    }
+
+    /// Signs a device in and returns its secrets; the login is on disk by then.
     pub(super) async fn add(
         &self,
         human: HumanId,
         device: &str,
         now: Timestamp,
-    ) -> Result<String, LoginsError> {
-        let secret = token::cookie()?;
+    ) -> Result<Secrets, LoginsError> {
+        let secrets = Secrets { cookie: token::cookie()?, pass: token::cookie()? };
         let row = Row {
             id: token::login_id()?,
             human,
-            hash: Hash::of(&secret).hex(),
+            hash: Hash::of(&secrets.cookie).hex(),
+            pass: Some(Hash::of(&secrets.pass).hex()),
             device: device.chars().filter(|c| !c.is_control()).take(DEVICE_LENGTH).collect(),
             made: now,
             seen: now,
@@ -122,7 +150,15 @@ impl Logins {
             rows.push(row);
         })
         .await?;
-        Ok(secret)
+        Ok(secrets)
+    }
+
+    /// Whether that login's pass is this one.
+    pub(super) fn has_pass(&self, id: &str, pass: &str) -> bool {
+        let (rows, hash) = (self.rows(), Hash::of(pass));
+        let row = rows.iter().find(|row| row.id == id);
+        let kept = row.and_then(|row| row.pass.as_deref()).and_then(Hash::from_hex);
+        kept.is_some_and(|kept| kept.is(&hash))
     }
 
     /// Whose cookie this is: the person and the login's id.
@@ -222,14 +258,17 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let logins = Logins::open(data.path()).unwrap();
         let secret = logins.add(HumanId::new("ines"), "Firefox\n", at(0)).await.unwrap();
+        let (secret, pass) = (secret.cookie, secret.pass);
 
         let again = Logins::open(data.path()).unwrap();
         let (human, id) = again.find(&secret, at(1)).unwrap();
         assert_eq!(human, HumanId::new("ines"));
         assert_eq!(again.list()[0].device, "Firefox");
+        assert!(again.has_pass(&id, &pass) && !again.has_pass(&id, &secret));
 
         let file = data.path().join(FILE);
-        assert!(!fs::read_to_string(&file).unwrap().contains(&secret));
+        let kept = fs::read_to_string(&file).unwrap();
+        assert!(!kept.contains(&secret) && !kept.contains(&pass));
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
 
         assert!(again.remove(&id).await.unwrap());
@@ -242,11 +281,38 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let logins = Logins::open(data.path()).unwrap();
         let half = IDLE_LIFETIME.as_secs() / 2;
-        let secret = logins.add(HumanId::new("ines"), "", at(0)).await.unwrap();
+        let secret = logins.add(HumanId::new("ines"), "", at(0)).await.unwrap().cookie;
         let (_, id) = logins.find(&secret, at(half)).unwrap();
         logins.seen(&id, at(half)).await.unwrap();
         assert!(logins.find(&secret, at(half + IDLE_LIFETIME.as_secs() - 1)).is_some());
         assert!(logins.find(&secret, at(half + IDLE_LIFETIME.as_secs())).is_none());
+    }
+
+    #[tokio::test]
+    async fn who_was_taken_out_of_the_configuration_signs_in_anew_when_they_are_back() {
+        let data = tempfile::tempdir().unwrap();
+        let logins = Logins::open(data.path()).unwrap();
+        let old = logins.add(HumanId::new("tomas"), "", at(0)).await.unwrap().cookie;
+        let other = logins.add(HumanId::new("ines"), "", at(0)).await.unwrap().cookie;
+
+        let without = Logins::open(data.path()).unwrap();
+        let gone = without.end_of_others(|human| human.as_str() == "ines").await.unwrap();
+        assert_eq!(gone, [HumanId::new("tomas")]);
+
+        let back = Logins::open(data.path()).unwrap();
+        assert!(back.end_of_others(|_| true).await.unwrap().is_empty());
+        assert!(back.find(&old, at(1)).is_none());
+        assert!(back.find(&other, at(1)).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_login_of_before_there_were_passes_is_read_and_has_none() {
+        let data = tempfile::tempdir().unwrap();
+        let row = r#"[{"id":"1","human":"ines","hash":"00","device":"","made":"2026-11-30T10:00:00Z","seen":"2026-11-30T10:00:00Z"}]"#;
+        fs::write(data.path().join(FILE), row).unwrap();
+        let logins = Logins::open(data.path()).unwrap();
+        assert_eq!(logins.list().len(), 1);
+        assert!(!logins.has_pass("1", ""));
     }
 
     #[tokio::test]
@@ -262,7 +328,7 @@ mod tests {
     async fn the_device_unseen_for_longest_makes_room() {
         let data = tempfile::tempdir().unwrap();
         let logins = Logins::open(data.path()).unwrap();
-        let first = logins.add(HumanId::new("ines"), "", at(0)).await.unwrap();
+        let first = logins.add(HumanId::new("ines"), "", at(0)).await.unwrap().cookie;
         for second in 1..=MOST_LOGINS as u64 {
             logins.add(HumanId::new("ines"), "", at(second)).await.unwrap();
         }

@@ -66,6 +66,10 @@ impl People {
         Some(caller(human, way))
     }
 
+    pub(super) fn knows(&self, id: &HumanId) -> bool {
+        self.0.iter().any(|human| human.id == *id)
+    }
+
     /// The desk is its first owner.
     pub(super) fn desk(&self) -> Caller {
         let owner = self.0.iter().find(|human| human.role == Role::Owner);

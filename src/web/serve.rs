@@ -8,6 +8,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
     routing::get,
 };
+use futures_util::FutureExt as _;
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -16,6 +17,7 @@ use hyper_util::{
 use std::{
     io,
     net::SocketAddr,
+    panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -26,14 +28,15 @@ use tokio::{
     sync::Semaphore,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
+use tracing::{debug, error, warn};
 use vigie_core::Timestamp;
 
 use super::{
     api,
-    fault::Fault,
+    fault::{self, Fault},
     guard::{self, Hosts},
     hooks,
+    hurried::Hurried,
     links::Links,
     login,
     logins::{Logins, LoginsError},
@@ -42,6 +45,7 @@ use super::{
     outside::{Outside, ProgramsMount},
     pages,
     people::{Caller, People},
+    room::{Guest, Room},
     shapes::Reaches,
     socket::{self, Peer},
     squeeze,
@@ -52,10 +56,10 @@ use crate::{
     tasks::Tasks,
 };
 
-/// Connections of one door at once; a browser keeps a handful open for each page.
+/// Connections to the desk's socket at once.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Connections of agents at once, of these, so that those they keep open leave room for people.
+/// Connections of agents over TCP at once; they are told apart by where they come from.
 const MOST_FROM_SESSIONS: usize = 128;
 
 /// A request's head is a few hundred bytes; who takes longer than this sends it to hold us up.
@@ -130,7 +134,10 @@ pub enum StartError {
 /// Opens both doors. The connections are tasks of `parts.tasks`.
 pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
     let Parts { config, data, outside, clock, tasks } = parts;
-    let logins = Logins::open(data)?;
+    let (logins, people) = (Logins::open(data)?, People::new(config));
+    for human in logins.end_of_others(|human| people.knows(human)).await? {
+        warn!(%human, "a login ended: its person is not in the configuration any more");
+    }
     let address = config.web.listen;
     let tcp = TcpListener::bind(address).await.map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::PortTaken(address),
@@ -141,11 +148,11 @@ pub async fn start(parts: Parts<'_>) -> Result<Started, StartError> {
         .map_err(|source| StartError::Socket { file: data.join(socket::SOCKET_NAME), source })?;
     let url = url(config, listening);
     let app = App(Arc::new(Shared {
-        people: People::new(config),
+        people,
         links: Links::default(),
         logins,
         hosts: Hosts::new(&config.web, listening),
-        cookie: guard::cookie_name(listening),
+        cookie: guard::cookie_name(listening, url.scheme),
         reaches: reaches(config, listening),
         url: url.clone(),
         since: clock.now(),
@@ -185,12 +192,24 @@ fn reaches(config: &Config, listening: SocketAddr) -> Reaches {
 /// What is reached over TCP: pages for people, and a door of their own for programs and agents.
 fn over_tcp(app: &App) -> Router {
     // What calls webhooks is no page and has no login; it is no agent either.
-    let mut all = browsers(app).merge(hooks::router(app).layer(middleware::from_fn(ours_alone)));
+    let hooks = hooks::router(app).layer(middleware::from_fn(let_in));
+    let mut all = browsers(app).merge(hooks.layer(middleware::from_fn(ours_alone)));
     if let Some(programs) = &app.outside.programs {
-        all = all.merge(programs_door(app, programs));
+        all = all.merge(programs_door(app, programs).layer(middleware::from_fn(let_in)));
     }
-    all.layer(middleware::from_fn_with_state(app.clone(), guard::outer))
+    all.layer(middleware::from_fn(guard::unbroken))
+        .layer(middleware::from_fn_with_state(app.clone(), guard::outer))
         .layer(middleware::from_fn(squeeze::pages))
+}
+
+/// Who is let in by a secret of their own is no stranger any more.
+async fn let_in(request: Request, next: Next) -> Response {
+    let guest = request.extensions().get::<Guest>().cloned();
+    let response = next.run(request).await;
+    if let Some(guest) = guest.filter(|_| response.status().is_success()) {
+        guest.is_known();
+    }
+    response
 }
 
 /// What programs and agents reach, from wherever they run.
@@ -225,7 +244,9 @@ fn browsers(app: &App) -> Router {
     }
     let open = open.nest_service("/assets", app.outside.assets.clone());
     let open = open.layer(middleware::from_fn(hurry));
-    let inside = inside.layer(middleware::from_fn_with_state(app.clone(), guard::signed_in));
+    let inside = inside
+        .layer(middleware::from_fn(fault::shaped))
+        .layer(middleware::from_fn_with_state(app.clone(), guard::signed_in));
     open.merge(inside)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn(ours_alone))
@@ -241,8 +262,10 @@ fn desk(app: &App) -> Router {
         .route("/healthz", get(healthz))
         .fallback(async || Fault::no_such_page())
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(fault::shaped))
         .layer(axum::Extension(owner))
         .layer(middleware::from_fn(ours_alone))
+        .layer(middleware::from_fn(guard::unbroken))
         .with_state(app.clone())
 }
 
@@ -320,10 +343,9 @@ async fn accept_tcp(
     whose: fn(u32) -> Peer,
     stop: CancellationToken,
 ) {
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let room = Room::default();
     let agents = Arc::new(Semaphore::new(MOST_FROM_SESSIONS));
     loop {
-        let Some(permit) = enter(&room, &stop).await else { return };
         let (stream, from) = tokio::select! {
             () = stop.cancelled() => return,
             accepted = listener.accept() => match accepted {
@@ -332,37 +354,52 @@ async fn accept_tcp(
             },
         };
         let router = router.clone().layer(axum::Extension(ConnectInfo(from)));
-        let agents = Arc::clone(&agents);
+        let (agents, guest) = (Arc::clone(&agents), room.enter(from.ip()));
         tasks.start("web connection", move |stop| async move {
             // Small answers must not wait for the other end to confirm the one before.
             if let Err(error) = stream.set_nodelay(true) {
                 debug!(%error, "a connection stays slow");
             }
-            let peer = browser(&stream, from, whose).await;
-            let room = match peer {
+            let peer = browser(&stream, from, whose, &guest).await;
+            let counted = match peer {
                 Peer::Agent { .. } => agents.try_acquire_owned().map(Some),
                 Peer::Ours | Peer::Stranger => Ok(None),
             };
-            if let Ok(room) = room {
-                connection(stream, router.layer(axum::Extension(peer)), stop).await;
-                drop(room);
-            } else {
+            let Ok(counted) = counted else {
                 warn!("agents have too many connections open; one more is closed");
+                return;
+            };
+            let router = router.layer(Extension(peer)).layer(Extension(guest.clone()));
+            tokio::select! {
+                () = connection(Hurried::new(stream), router, stop) => {}
+                () = guest.must_leave() => debug!("a stranger's connection makes room"),
             }
-            drop(permit);
+            drop(counted);
         });
     }
 }
 
 /// A browser, unless an agent is or may be at the other end; over the network nobody can tell.
-async fn browser(stream: &TcpStream, from: SocketAddr, whose: fn(u32) -> Peer) -> Peer {
+async fn browser(
+    stream: &TcpStream,
+    from: SocketAddr,
+    whose: fn(u32) -> Peer,
+    guest: &Guest,
+) -> Peer {
     let Ok(here) = stream.local_addr() else { return Peer::Stranger };
-    let look = move || match loopback::other_end(from, here) {
-        OtherEnd::Elsewhere => Peer::Ours,
-        OtherEnd::Gone => Peer::Agent { folder: None },
-        OtherEnd::Processes(pids) => {
-            let not_ours = pids.into_iter().map(whose).find(|peer| *peer != Peer::Ours);
-            not_ours.unwrap_or(Peer::Ours)
+    let guest = guest.clone();
+    let look = move || {
+        // Looking takes its time; nobody waits for what comes of it any more.
+        if guest.has_to_leave() {
+            return Peer::Stranger;
+        }
+        match loopback::other_end(from, here) {
+            OtherEnd::Elsewhere => Peer::Ours,
+            OtherEnd::Gone => Peer::Agent { folder: None },
+            OtherEnd::Processes(pids) => {
+                let not_ours = pids.into_iter().map(whose).find(|peer| *peer != Peer::Ours);
+                not_ours.unwrap_or(Peer::Ours)
+            }
         }
     };
     tokio::task::spawn_blocking(look).await.unwrap_or(Peer::Stranger)
@@ -411,6 +448,17 @@ async fn pause(error: &io::Error) {
 }
 
 async fn connection<S>(stream: S, router: Router, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    // A request that breaks a rule of ours takes its own connection along, and nothing else.
+    let whole = AssertUnwindSafe(serve(stream, router, stop)).catch_unwind();
+    if whole.await.is_err() {
+        error!("a connection panicked; it is closed");
+    }
+}
+
+async fn serve<S>(stream: S, router: Router, stop: CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {

@@ -44,6 +44,7 @@ pub(crate) struct Scene {
     pub(crate) addresses: Vec<(String, String)>,
     /// One that a browser of the person's holds.
     pub(crate) cookie: String,
+    pub(crate) pass: String,
     /// Of the open gate.
     pub(crate) code: String,
     /// The run's folder of the session that attacks, and of another.
@@ -373,9 +374,10 @@ fn hang_up(scene: &Scene) -> Outcome {
         let body = r#"{"choice":"approve"}"#;
         let ask = format!(
             "POST /api/v1/waiting/{}/answer HTTP/1.1\r\nHost: {host}:{port}\r\nOrigin: http://{host}:{port}\r\n\
-             Cookie: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+             Cookie: {}\r\nX-Vigie-Pass: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             scene.code,
             scene.cookie,
+            scene.pass,
             body.len(),
             port = scene.port
         );

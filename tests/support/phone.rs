@@ -18,6 +18,8 @@ use super::home::DEADLINE;
 pub(crate) struct Phone {
     address: SocketAddr,
     cookie: String,
+    /// What the page after signing in keeps.
+    pass: String,
 }
 
 /// Why a request has no answer, or none that says yes.
@@ -36,12 +38,17 @@ impl Phone {
         let (status, headers, body) = exchange(address, request).await.unwrap();
         let cookie = headers.get(header::SET_COOKIE).unwrap_or_else(|| panic!("{status}: {body}"));
         let cookie = cookie.to_str().unwrap().split(';').next().unwrap().to_owned();
-        Self { address, cookie }
+        let pass = body.split("data-pass=\"").nth(1).and_then(|rest| rest.split('"').next());
+        Self { address, cookie, pass: pass.unwrap().to_owned() }
     }
 
     /// As a browser keeps it.
     pub(crate) fn cookie(&self) -> &str {
         &self.cookie
+    }
+
+    pub(crate) fn pass(&self) -> &str {
+        &self.pass
     }
 
     async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, NoAnswer> {
@@ -53,6 +60,7 @@ impl Phone {
             .header(header::COOKIE, &self.cookie)
             .header(header::CONTENT_TYPE, "application/json")
             .header("x-vigie", "1")
+            .header("x-vigie-pass", &self.pass)
             .body(Full::new(Bytes::from(body.map(Value::to_string).unwrap_or_default())))
             .unwrap();
         let (status, _, body) =

@@ -3,7 +3,7 @@ import { clock, el, icon, key, pageMoved, said, settle, since, tick, time } from
 import { MAIN, atDesk, cardOf, decided, keyOf, model, number, waiting } from "./model.js";
 import { linkTo, act } from "./chat.js";
 import { stateOf } from "./composer.js";
-import { byMe } from "./message.js";
+import { byMe, line } from "./message.js";
 import { card, gist, keepTyped, sameIn } from "./card.js";
 import { plain } from "./rich.js";
 
@@ -67,6 +67,10 @@ const lastAnswer = () => {
 };
 
 let first = null; // the gate that is shown whole
+// The gate that a person took in hand, by J, K, its row or the focus: keys answer no other, and no second
+// one after it.
+let chosen = null;
+page.addEventListener("focusin", ({ target }) => { chosen = target.closest(".gate")?.dataset.gate ?? null; });
 const nodes = new Map();
 
 /** One at a time, oldest first: the answer lies under the thumb, and the next card comes by itself. */
@@ -105,7 +109,9 @@ export const drawWaiting = () => {
         desk.length ? section("At the desk", desk.map(walk)) : null),
       done.length ? section("Decided", done.map(over)) : null),
   ]);
-  if (held && shownCard) (typed ?? ((same && sameIn(shownCard, held)) || shownCard)).focus({ preventScroll: true });
+  // Another card than the one that was held is nobody's choice: the page has the focus.
+  if (held && (typed || !page.contains(document.activeElement))) (typed ?? (same ? sameIn(shownCard, held) ?? shownCard : page)).focus({ preventScroll: true });
+  if (chosen !== next) chosen = null;
 };
 
 const keys = () => {
@@ -122,10 +128,8 @@ const later = (it) => {
     question ? el("span", { class: "small dim brief" }, said(question)) : null,
     risk === "code" ? el("span", { class: "small bad" }, "needs its code") : null);
   button.addEventListener("click", () => {
-    first = gate;
-    drawWaiting();
+    take(gate);
     scrollTo(0, 0);
-    page.querySelector(".gate")?.focus();
   });
   return el("li", {}, button);
 };
@@ -146,22 +150,30 @@ const over = (it) => {
     el("p", { class: "small dim" }, said(title), ". ", ...(shut ? [said(by.why)] : [said(byMe(by.by)), ", from ", said(by.via), state.state === "answered" ? ", not yet taken" : ""])));
 };
 
+const take = (gate) => {
+  first = gate;
+  drawWaiting();
+  page.querySelector(".gate")?.focus();
+  chosen = gate; // a window that is behind another is not told of its focus
+};
 export const step = (by) => {
   const open = waiting();
   const at = open.findIndex((it) => cardOf(it).gate === first);
-  const to = open[Math.min(open.length - 1, Math.max(0, at + by))];
+  // The first of these keys takes what is shown.
+  const to = open[chosen === null ? Math.max(0, at) : Math.min(open.length - 1, Math.max(0, at + by))];
   if (!to) return;
-  first = cardOf(to).gate;
-  drawWaiting();
-  page.querySelector(".gate")?.focus();
+  take(cardOf(to).gate);
 };
 
-/** A key of the queue presses the button that says so. */
+/** A key of the queue presses the button that says so, of the very card that was chosen, once. */
 export const press = (name) => {
   const gate = page.querySelector(".gate");
+  if (!gate || gate.dataset.gate !== chosen) return gate && line(gate)("No card is chosen. J chooses this one.");
   const button = /^[1-9]$/.test(name) ? gate?.querySelector(`[data-key="${name}"]`) : gate?.querySelector(`[data-act="${name}"]`) ?? (name === "approve" ? gate?.querySelector('[data-act="submit"]') : null);
-  if (button?.checkVisibility()) button.click();
-  else if (button) gate.querySelector(".reason textarea")?.focus();
+  if (button?.checkVisibility()) {
+    if (button.ariaPressed == null) chosen = null; // a box may be followed by the next box
+    button.click();
+  } else if (button) gate.querySelector(".reason textarea")?.focus();
   else if (name === "approve") gate?.querySelector(".confirm input")?.focus();
 };
 

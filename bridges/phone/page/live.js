@@ -1,6 +1,7 @@
 // The connection: live, coming back, or away; always true. It continues from the last change seen.
 import { get, model, apply, changed, load, onSignedOut, Refused } from "./model.js";
 import { clock, el } from "./dom.js";
+import { ASIDE, seat } from "./seat.js";
 
 const SILENT = 40_000; // two heartbeats and a half
 const AWAY = 30_000; // longer than this is no blip
@@ -44,7 +45,9 @@ const catchUp = async () => {
   }
 };
 
-const follow = (mine) => {
+const follow = async (mine) => {
+  const give = await seat();
+  if (mine !== attempt) return give?.();
   const opened = Date.now();
   const stream = new EventSource(`/phone/api/live?from=${encodeURIComponent(model.cursor)}`);
   const heard = () => {
@@ -58,6 +61,9 @@ const follow = (mine) => {
     if (mine !== attempt) return;
     apply(JSON.parse(data));
     heard();
+    if (give) return;
+    stream.close();
+    retry = setTimeout(() => follow(mine), ASIDE);
   });
   stream.addEventListener("beat", heard);
   stream.addEventListener("health", ({ data }) => {
@@ -77,7 +83,7 @@ const follow = (mine) => {
     if (Date.now() - opened > BRIEF) connect();
     else again();
   };
-  state.stream = stream;
+  state.stream = { close: () => { stream.close(); give?.(); } };
 };
 
 const again = (failed) => {

@@ -121,6 +121,7 @@ addEventListener("keydown", (event) => {
   } else if (view().name !== "waiting") return;
   else if (name === "j") step(1);
   else if (name === "k") step(-1);
+  else if (event.repeat) return; // a key that is held answers once
   else if (name === "a") press("approve");
   else if (name === "d") press("deny");
   else if (/^[1-9]$/.test(name)) press(name);

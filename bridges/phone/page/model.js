@@ -65,8 +65,16 @@ export const get = (path, query = {}) => {
   const filled = Object.entries(query).filter(([, value]) => value != null);
   return ask(`${path}?${new URLSearchParams(filled)}`);
 };
+// Kept when this browser signed in; pages of other ports cannot read it.
+const pass = () => {
+  try {
+    return localStorage.getItem("vigie.pass") ?? "";
+  } catch {
+    return "";
+  }
+};
 export const post = (path, body) =>
-  ask(path, { method: "POST", headers: { "content-type": "application/json", "x-vigie": "1" }, body: JSON.stringify(body) });
+  ask(path, { method: "POST", headers: { "content-type": "application/json", "x-vigie": "1", "x-vigie-pass": pass() }, body: JSON.stringify(body) });
 
 /** Unlike `randomUUID` there over plain HTTP too. */
 export const newId = () => [...crypto.getRandomValues(new Uint8Array(12))].map((byte) => byte.toString(16).padStart(2, "0")).join("");

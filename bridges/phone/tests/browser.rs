@@ -277,9 +277,48 @@ async fn everything_goes_by_keyboard() {
     phone.page.goto(&format!("http://{}/phone#/waiting", home.address())).await.unwrap();
     phone.find("//main[@id='waiting']//button[@data-act='deny']").await;
     phone.run("document.getElementById('waiting').focus()").await;
+    phone.press("j").await;
     phone.press("d").await;
     let heard = home.inbox.accepted(5).await;
     assert!(matches!(&heard[4].what, HeardKind::Tap { action: Action::Deny { .. }, .. }));
+    phone.close().await;
+}
+
+#[tokio::test]
+async fn a_key_answers_the_card_that_was_chosen_and_no_other() {
+    let home = Home::start().await;
+    let first = home.post(&main_chat(), posts::card(1, "K7Q2", "cargo add backon")).await;
+    let second = home.post(&main_chat(), posts::card(2, "M4XD", "cargo add rand")).await;
+    let third = home.post(&main_chat(), posts::card(3, "T9HW", "cargo add uuid")).await;
+    let Some(phone) = open(&home, Pointer::Mouse, "#/waiting").await else { return };
+    let shows =
+        |words: &str| format!("//article[contains(@class, 'gate')][contains(., '{words}')]");
+    phone.find(&shows("backon")).await;
+
+    // Nothing is chosen, or a key is held: nothing is answered.
+    phone.press("a").await;
+    phone.shows("No card is chosen").await;
+    phone.press("j").await;
+    let hold = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', repeat: true, bubbles: true }))";
+    phone.run(hold).await;
+    // The card that was chosen is answered elsewhere: the next is nobody's choice.
+    home.edit(&first, posts::approved(posts::card(1, "K7Q2", "cargo add backon"))).await;
+    phone.find(&shows("rand")).await;
+    phone.press("a").await;
+    // Chosen once is answered once, whatever comes into its place.
+    phone.press("j").await;
+    phone.press("a").await;
+    phone.press("a").await;
+    let heard = home.inbox.accepted(1).await;
+    assert!(matches!(&heard[0].what, HeardKind::Tap { message, .. } if *message == second));
+    home.edit(&second, posts::approved(posts::card(2, "M4XD", "cargo add rand"))).await;
+    phone.find(&shows("uuid")).await;
+    phone.press("a").await;
+    phone.press("j").await;
+    phone.press("d").await;
+    let heard = home.inbox.accepted(2).await;
+    assert_eq!(heard.len(), 2);
+    assert!(matches!(&heard[1].what, HeardKind::Tap { message, .. } if *message == third));
     phone.close().await;
 }
 

@@ -35,6 +35,7 @@ async fn a_reason_half_typed_is_not_lost_to_the_bare_denial() {
         .filter((it) => it.checkVisibility()).map((it) => it.textContent)";
     assert_eq!(phone.run(answers).await, json!(["Cancel", "Deny"]));
     phone.run("document.getElementById('waiting').focus()").await;
+    phone.press("j").await;
     phone.press("d").await; // the key leads back to the words
     let here = "return document.activeElement.value";
     assert_eq!(phone.run(here).await, json!("use the retry crate"));

@@ -37,13 +37,20 @@ impl Line {
 pub(crate) struct Page {
     address: SocketAddr,
     cookie: String,
+    /// What the page after signing in keeps.
+    pass: String,
     line: Line,
 }
 
 impl Page {
     /// For whoever needs no login.
     pub(crate) async fn of(address: SocketAddr) -> Result<Self> {
-        Ok(Self { address, cookie: String::new(), line: Line::open(address).await? })
+        Ok(Self {
+            address,
+            cookie: String::new(),
+            pass: String::new(),
+            line: Line::open(address).await?,
+        })
     }
 
     pub(crate) async fn sign_in(address: SocketAddr, code: &str) -> Result<Self> {
@@ -56,8 +63,12 @@ impl Page {
         let answer = line.sender.send_request(request).await?;
         let cookie = answer.headers().get(header::SET_COOKIE).context("the login was refused")?;
         let cookie = cookie.to_str()?.split(';').next().unwrap_or_default().to_owned();
+        let body = answer.into_body().collect().await?.to_bytes();
+        let body = String::from_utf8_lossy(&body);
+        let pass = body.split("data-pass=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let pass = pass.context("the login gave no pass")?.to_owned();
         let line = Line::open(address).await?;
-        Ok(Self { address, cookie, line })
+        Ok(Self { address, cookie, pass, line })
     }
 
     fn request(&self, method: &str, path: &str, body: String) -> Result<Request<Full<Bytes>>> {
@@ -68,7 +79,8 @@ impl Page {
             .header(header::ORIGIN, format!("http://{}", self.address))
             .header(header::COOKIE, &self.cookie)
             .header(header::CONTENT_TYPE, "application/json")
-            .header("x-vigie", "1");
+            .header("x-vigie", "1")
+            .header("x-vigie-pass", &self.pass);
         Ok(request.body(Full::new(Bytes::from(body)))?)
     }
 

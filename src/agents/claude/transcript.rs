@@ -3,12 +3,14 @@
 //! Source of the path, the line types and their fields: observed with 2.1.197 and 2.1.332. The
 //! format is nobody's promise, so what is not understood is passed over.
 
+use aho_corasick::AhoCorasick;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, HashMap},
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 use vigie_core::{Timestamp, text::mask};
 
@@ -120,17 +122,21 @@ pub fn read_transcript(path: &Path) -> io::Result<Talk> {
     Ok(talk)
 }
 
-/// Spares us parsing the bulk.
-fn may_say(line: &[u8]) -> bool {
-    let has = |part: &str| line.windows(part.len()).any(|window| window == part.as_bytes());
-    let telling = [
+/// What stands in a line that may be worth reading.
+static TELLING: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let words = [
         "\"user\"",
         "\"assistant\"",
         "\"queued_command\"",
         "\"hook_additional_context\"",
         "\"compact_boundary\"",
     ];
-    telling.into_iter().any(has)
+    AhoCorasick::new(words).expect("five short words")
+});
+
+/// Spares us parsing the bulk, in one pass over it.
+fn may_say(line: &[u8]) -> bool {
+    TELLING.is_match(line)
 }
 
 /// Uses of tools whose results are not known yet: the program's id of each, and its place.

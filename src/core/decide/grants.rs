@@ -130,7 +130,7 @@ impl Work<'_> {
                 [] => "No grant holds now.".to_owned(),
                 some => format!("Those that hold: {}.", some.join(", ")),
             };
-            return Err(Refusal::AlreadyDecided(format!("There is no grant {number}. {there}")));
+            return Err(Refusal::NoGrant { number, there });
         };
         grant.over = Some(Over::Revoked { by: by.clone(), at: now });
         self.put(Row::Grant(grant.clone()));

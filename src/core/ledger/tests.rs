@@ -114,4 +114,7 @@ fn a_day_begins_in_its_zone_even_where_it_has_no_midnight() {
     let at = moment("2026-11-30T10:00:00+02:00", Zone::Europe__Paris).unwrap();
     assert_eq!((at.0.to_rfc3339(), at.0 == at.1), ("2026-11-30T08:00:00+00:00".into(), true));
     assert_eq!(moment("yesterday", Zone::UTC), None);
+    for far in ["-262143-01-01", "+262142-12-31", "1999-12-31", "2101-01-01T00:00:00Z"] {
+        assert_eq!(moment(far, Zone::UTC), None, "{far}");
+    }
 }

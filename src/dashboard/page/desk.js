@@ -33,7 +33,24 @@ const holdsWords = (node) => {
   if (alert?.hidden) Object.assign(alert, { hidden: false, textContent: "This is over meanwhile. Your words were not sent; they go when you clear the field." });
   return true;
 };
+
+// What moved under a pointer is not what it aimed at: for a moment nothing there is pressed.
+const SETTLE = 500; // ms a hand needs to see that something else lies under it
+let moved = -SETTLE;
+const places = () => [...main.querySelectorAll("[data-tap], form[data-post] button, form[data-words] button")].map((node) => {
+  const { left, top } = node.getBoundingClientRect();
+  return [node.dataset.tap ?? node.form?.dataset.post ?? node.form?.dataset.words, Math.round(left), Math.round(top)].join(" ");
+}).join("\n");
+document.addEventListener("click", (event) => {
+  // Keys press what has the focus, which does not move; they click with `detail` 0.
+  if (event.detail === 0 || performance.now() - moved >= SETTLE || !main.contains(event.target)) return;
+  if (!event.target.closest?.("[data-tap], button")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  say("The page moved just now. Click again if you meant this.");
+}, true);
 const morph = (html) => {
+  const before = places();
   Idiomorph.morph(main, html, {
     morphStyle: "innerHTML",
     ignoreActiveValue: true,
@@ -45,7 +62,64 @@ const morph = (html) => {
     },
   });
   localise(main);
+  if (places() !== before) moved = performance.now();
   main.dispatchEvent(new CustomEvent("fresh"));
+};
+
+// A browser keeps six connections to one place, over all its tabs and windows. So all pages of Vigie
+// together are told on and on over a few of them, and an answer always finds one; a page without a seat
+// asks now and then. The phone page takes its seat by the same names.
+const SEATS = 4;
+const ASIDE = 2_000; // ms between two looks of who has none
+const seat = async () => {
+  // Without locks (plain http over a network) the window in front has one.
+  if (!navigator.locks) return document.hasFocus() ? () => {} : null;
+  for (let at = 0; at < SEATS; at++) {
+    const free = await new Promise((taken) => {
+      navigator.locks.request(`vigie-seat-${at}`, { ifAvailable: true },
+        (lock) => (lock ? new Promise((give) => { taken(give); }) : taken(null))).catch(() => taken(null));
+    });
+    if (free) return free;
+  }
+  return null;
+};
+
+/** Tells `events`, a handler by name, what is told at the address that `where` makes of whether there is
+    a seat; without one, one event at a time. `broken` hears when that ended; then it is over. */
+const follow = (where, events, broken) => {
+  const it = { source: null, give: null, again: null, over: false };
+  const leave = () => {
+    it.source?.close();
+    it.give?.();
+    Object.assign(it, { source: null, give: null });
+  };
+  const close = () => {
+    it.over = true;
+    clearTimeout(it.again);
+    leave();
+  };
+  const open = async () => {
+    const give = await seat();
+    if (it.over) return give?.();
+    const source = new EventSource(where(give !== null));
+    Object.assign(it, { source, give });
+    for (const [name, handle] of Object.entries(events)) {
+      source.addEventListener(name, (event) => {
+        if (it.over || it.source !== source) return;
+        handle(event);
+        if (it.give || it.over || name === "begin") return;
+        leave();
+        it.again = setTimeout(open, ASIDE);
+      });
+    }
+    source.onerror = () => {
+      if (it.over || it.source !== source) return;
+      close();
+      broken();
+    };
+  };
+  open();
+  return { close };
 };
 
 // The connection: live, coming back, or away; always true.
@@ -78,19 +152,13 @@ const connect = () => {
   if (line.asleep) return;
   clearTimeout(line.retry);
   line.stream?.close();
-  const stream = new EventSource(location.pathname + location.search);
-  line.stream = stream;
-  stream.addEventListener("page", ({ data }) => {
+  const page = ({ data }) => {
     const { html, title, waiting } = JSON.parse(data);
     if (html != null) morph(html);
     waits(waiting, title.replace(/^\(\d+\) /, ""));
     heard();
-  });
-  stream.addEventListener("beat", heard);
-  stream.onerror = () => {
-    stream.close();
-    again();
   };
+  line.stream = follow(() => location.pathname + location.search, { page, beat: heard }, again);
 };
 const again = async () => {
   line.late ??= Date.now();
@@ -109,8 +177,8 @@ const again = async () => {
 setInterval(() => { if (!line.asleep && line.heard && Date.now() - line.heard > SILENT) connect(); }, 5_000);
 addEventListener("online", connect);
 
-// A browser keeps six connections to one place, over all its tabs. So only a page that is seen is told
-// on and on; another asks now and then how many wait, for its title and its icon.
+// A page that nobody sees gives its seat back, and asks now and then how many wait, for its title and its
+// icon.
 const UNSEEN = 5_000; // ms; a look at another tab is shorter
 const COUNTED = 20_000;
 let unseen = null;
@@ -160,9 +228,17 @@ const say = (words) => {
   clearTimeout(hide);
   hide = setTimeout(() => { node.textContent = ""; }, 6_000);
 };
+// Kept when this browser signed in; pages of other ports cannot read it.
+const pass = () => {
+  try {
+    return localStorage.getItem("vigie.pass") ?? "";
+  } catch {
+    return "";
+  }
+};
 const PATIENCE = 20_000; // ms; longer than a commit on a slow disk
 const request = async (path, body, method = "POST") => {
-  const options = { method, headers: { "content-type": "application/json" } };
+  const options = { method, headers: { "content-type": "application/json", "x-vigie-pass": pass() } };
   const signal = AbortSignal.timeout(PATIENCE);
   const answer = await fetch(`/api/v1${path}`, { ...options, signal, body: JSON.stringify(body) }).catch(() => null);
   if (!answer) throw new Error("No answer came from Vigie: it may have been done, or not. Look, and try again once it is live.");
@@ -249,8 +325,9 @@ document.addEventListener("keydown", (event) => {
   } else if (key === "j" || key === "k") {
     const next = gates[at < 0 ? 0 : Math.min(Math.max(at + (key === "j" ? 1 : -1), 0), gates.length - 1)];
     if (next) { event.preventDefault(); next.focus(); next.scrollIntoView({ block: "nearest" }); }
-  } else if (/^[ad1-9]$/.test(key)) {
-    // An answer goes to the card that is held, never to one nobody chose.
+  } else if (/^[ad1-9]$/.test(key) && !event.repeat) {
+    // An answer goes to the card that is held, never to one nobody chose, and a key that is held down
+    // answers once.
     gates[at]?.querySelector(`[data-key="${key}"]`)?.click();
   }
 });

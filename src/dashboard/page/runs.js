@@ -17,36 +17,40 @@ const trim = (pre) => {
   }
 };
 const readLog = (pre) => {
-  const stream = new EventSource(pre.dataset.log);
   const state = document.querySelector(`[data-log-state="${CSS.escape(pre.id)}"]`);
   const tellLog = (words) => { if (state) state.textContent = words; };
-  streams.set(pre, stream);
-  stream.addEventListener("begin", ({ data }) => {
+  let at = null; // how far it was told
+  const unfinished = document.createElement("span"); // a line that may still be written over
+  const begin = ({ data }) => {
     // A line that broke begins again where it was.
     if (!pre.textContent && JSON.parse(data).from > 0) pre.dataset.cut = "";
-  });
-  stream.addEventListener("more", ({ data }) => {
-    const { text, over } = JSON.parse(data);
+  };
+  const more = ({ data, lastEventId }) => {
+    at = lastEventId;
+    const { text, line, over } = JSON.parse(data);
     const follows = pre.scrollTop + pre.clientHeight >= pre.scrollHeight - 24;
+    unfinished.remove();
     if (text) pre.append(text);
     trim(pre);
+    if (line) {
+      unfinished.textContent = line;
+      pre.append(unfinished);
+    }
     if (follows) pre.scrollTop = pre.scrollHeight;
     const cut = pre.dataset.cut == null ? "" : " The beginning is not shown.";
     const lines = pre.textContent ? "" : "It printed nothing. ";
     tellLog(over ? `${lines}This is all of it.${cut}` : `It goes on.${cut}`);
-    if (over) stream.close();
-  });
-  // A line that only broke comes back by itself, where it was; one that was refused is asked for anew.
-  stream.onerror = () => {
-    if (stream.readyState !== EventSource.CLOSED) return;
-    tellLog("Vigie does not tell it. Asking again.");
-    setTimeout(() => {
-      if (streams.get(pre) !== stream || !pre.isConnected) return;
-      pre.replaceChildren();
-      delete pre.dataset.cut;
-      readLog(pre);
-    }, ASK_AGAIN);
+    if (over) streams.get(pre)?.close();
   };
+  const where = (waits) => `${pre.dataset.log}${at === null ? "" : `&from=${at}`}${waits ? "" : "&wait=false"}`;
+  const listen = () => {
+    const stream = follow(where, { begin, more, beat: () => {} }, () => {
+      tellLog("Vigie does not tell it. Asking again.");
+      setTimeout(() => { if (streams.get(pre) === stream && pre.isConnected) listen(); }, ASK_AGAIN);
+    });
+    streams.set(pre, stream);
+  };
+  listen();
 };
 const readLogs = () => {
   for (const [pre, stream] of streams) {

@@ -31,23 +31,21 @@ const words = (term, text) => {
 const listen = (term) => {
   clearTimeout(live.retry);
   live.stream?.close();
-  const stream = new EventSource(term.dataset.term);
-  Object.assign(live, { term, stream });
-  stream.addEventListener("rows", ({ data }) => {
+  const rows = ({ data }) => {
     live.tries = 0;
     words(term, null);
     paint(term, JSON.parse(data));
-  });
+  };
   const later = () => {
-    stream.close();
+    live.stream.close();
     live.tries++;
     live.retry = setTimeout(() => term.isConnected && listen(term), Math.min(live.tries, 5) * 1_000);
   };
-  stream.addEventListener("over", ({ data }) => {
+  const over = ({ data }) => {
     later();
     if (live.tries > 2) words(term, JSON.parse(data).words);
-  });
-  stream.onerror = later;
+  };
+  Object.assign(live, { term, stream: follow(() => term.dataset.term, { rows, over }, later) });
 };
 const look = () => {
   for (const term of document.querySelectorAll(".term[data-columns]")) fit(term, term.dataset.columns);
@@ -79,7 +77,7 @@ document.addEventListener("click", async ({ target }) => {
 // Keys: in the order in which they were pressed, one request at a time, and only once unlocked.
 const NAMES = {
   Escape: "esc", Enter: "enter", ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right", Backspace: "backspace", Delete: "delete",
-  PageUp: "page-up", PageDown: "page-down", Home: "home", End: "end",
+  Tab: "tab", PageUp: "page-up", PageDown: "page-down", Home: "home", End: "end",
 };
 const AHEAD = 64;
 const typing = { line: [], busy: false, interrupted: 0 };
@@ -139,12 +137,17 @@ document.addEventListener("submit", (event) => {
   if (field.value !== "") type({ text: field.value.replace(/\s*\n\s*/g, " ") });
   field.value = "";
 });
+// The third level of a keyboard: AltGr, Option of a Mac, both keys of Windows. With letters and digits
+// as they are, Alt is the browser's.
+const third = (event) => event.getModifierState("AltGraph") || (event.altKey && [...event.key].length === 1 && !/^[a-z0-9 ]$/i.test(event.key));
 document.addEventListener("keydown", (event) => {
-  if (!unlocked() || !event.target.closest?.("[data-term]") || event.isComposing || event.metaKey || event.altKey) return;
-  if (event.ctrlKey) {
-    if (event.key.toLowerCase() !== "c" || String(getSelection())) return;
-    press("ctrl-c");
-  } else if (NAMES[event.key]) press(NAMES[event.key]);
+  const term = event.target.closest?.("[data-term]");
+  if (!unlocked() || !term || event.isComposing || event.metaKey) return;
+  const plain = third(event) || !(event.altKey || event.ctrlKey);
+  if (event.key === "F2") document.querySelector(".keys button")?.focus(); // Tab is typed: this is the way out
+  else if (event.ctrlKey && !event.altKey && event.key.toLowerCase() === "c" && !String(getSelection())) press("ctrl-c");
+  else if (!plain) return;
+  else if (NAMES[event.key]) press(event.key === "Tab" && event.shiftKey ? "shift-tab" : NAMES[event.key]);
   else if ([...event.key].length === 1) type({ text: event.key });
   else return;
   event.preventDefault();

@@ -46,7 +46,6 @@ pub(super) fn router() -> Router<App> {
         .route("/workflows/check", put(workflows::save))
         .route("/openapi.json", get(async move || Json(described)))
         .fallback(nothing_here)
-        .method_not_allowed_fallback(nothing_here)
 }
 
 /// What a handler says of itself is what is routed: there is no second list.

@@ -251,6 +251,11 @@ pub(in crate::web) async fn read_output(
         return Err(no_step(view, step));
     };
     let attempt = part.attempt.unwrap_or(known.attempt);
+    if part.attempt.is_some_and(|attempt| attempt == 0 || attempt > known.attempt) {
+        let words = format!("{step} has had no attempt {attempt}");
+        return Err(Fault::new(StatusCode::NOT_FOUND, "no_attempt", words)
+            .hint(format!("Its latest is {}.", known.attempt)));
+    }
     let most = part.most.unwrap_or(USUAL_PART).min(MOST_PART);
     let path = step.parse().map_err(Fault::unreadable)?;
     let asked =

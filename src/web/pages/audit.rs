@@ -184,7 +184,7 @@ async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fau
         .iter()
         .map(|view| (view.session.id.to_string(), view.session.name.to_string()))
         .collect();
-    let mut text = String::from("number,at,what,who,session,gate,detail\r\n");
+    let mut text = csv::head(&["number", "at", "what", "who", "session", "gate", "detail"]);
     for event in events {
         let Event { seq, at, kind, session, gate, human, detail } = event;
         let session = session.map(|id| names.get(&id).cloned().unwrap_or(id)).unwrap_or_default();
@@ -192,7 +192,7 @@ async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fau
         let who = human.map(|id| app.people.name(&id)).unwrap_or_default();
         let cells = [kind, who, session, gate.unwrap_or_default(), detail.to_string()];
         let cells: Vec<_> = cells.iter().map(|text| cell(text)).collect();
-        let _ = write!(text, "{seq},{at},{}\r\n", cells.join(","));
+        let _ = write!(text, "\"{seq}\",\"{at}\",{}\r\n", cells.join(","));
     }
     Ok(text)
 }

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{Extension, State},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use chrono::{Days, NaiveDate};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use tokio::{sync::Mutex, time::Instant};
 use vigie_core::{
     command::SessionView,
     id::SessionId,
-    ledger::{By, DelegationRow, UsageQuestion, UsageRow, WorkKind, moment},
+    ledger::{By, DelegationRow, UsageQuestion, UsageRow, WorkKind, is_ours, moment},
     session::Session,
 };
 use vigie_dashboard::{
@@ -46,6 +46,16 @@ pub(super) struct Asked {
 }
 
 impl Asked {
+    /// # Errors
+    /// A day that no calendar here reaches.
+    fn checked(self) -> Result<Self, Fault> {
+        match [self.since, self.until].into_iter().flatten().find(|day| !is_ours(*day)) {
+            None => Ok(self),
+            Some(day) => Err(Fault::unreadable(format!("{day} is not in the years 2000 to 2100"))
+                .hint("A day is written as 2026-11-30.")),
+        }
+    }
+
     fn show(&self, today: NaiveDate) -> Show {
         let by = By::ALL.into_iter().find(|by| by.as_str() == self.by).unwrap_or(By::Story);
         if let (Some(one), Some(other)) = (self.since, self.until) {
@@ -84,6 +94,10 @@ pub(super) async fn show(
     Query(asked): Query<Asked>,
     how: How,
 ) -> Response {
+    let asked = match asked.checked() {
+        Ok(asked) => asked,
+        Err(fault) => return fault.into_response(),
+    };
     let kept = Kept::default();
     live::answer(app, caller, how, move |seen| draw(seen, asked.clone(), Arc::clone(&kept))).await
 }
@@ -228,7 +242,11 @@ pub(super) async fn table(
     Extension(caller): Extension<Caller>,
     Query(asked): Query<Asked>,
 ) -> Response {
-    csv::answer("vigie-ledger", export(&app, &caller, &asked).await)
+    let table = match asked.checked() {
+        Ok(asked) => export(&app, &caller, &asked).await,
+        Err(fault) => Err(fault),
+    };
+    csv::answer("vigie-ledger", table)
 }
 
 async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fault> {
@@ -236,16 +254,25 @@ async fn export(app: &App, caller: &Caller, asked: &Asked) -> Result<String, Fau
     let today = app.clock.now().with_timezone(&app.outside.ledger.zone).date_naive();
     let show = asked.show(today);
     let rows = (app.outside.ledger.usage)(question(app, show.by, show.since, show.until)).await?;
-    let mut text = String::from(
-        "key,name,micro_usd,input,output,cache_read,cache_write_5m,cache_write_1h,unpriced_tokens,answers\r\n",
-    );
+    let mut text = csv::head(&[
+        "key",
+        "name",
+        "micro_usd",
+        "input",
+        "output",
+        "cache_read",
+        "cache_write_5m",
+        "cache_write_1h",
+        "unpriced_tokens",
+        "answers",
+    ]);
     for row in rows {
         let UsageRow { input, output, cache_read, cache_write_5m, cache_write_1h, .. } = row;
         let UsageRow { micro_usd, unpriced_tokens, messages, .. } = row;
         let (key, name) = (cell(&row.key), cell(&row.label));
         let _ = write!(
             text,
-            "{key},{name},{micro_usd},{input},{output},{cache_read},{cache_write_5m},{cache_write_1h},{unpriced_tokens},{messages}\r\n"
+            "{key},{name},\"{micro_usd}\",\"{input}\",\"{output}\",\"{cache_read}\",\"{cache_write_5m}\",\"{cache_write_1h}\",\"{unpriced_tokens}\",\"{messages}\"\r\n"
         );
     }
     Ok(text)
@@ -276,6 +303,18 @@ mod tests {
         let long = asked(None, Some("1900-01-01"), Some("2026-11-30"));
         assert_eq!(each_day(&long).count(), 400);
         assert_eq!(each_day(&asked(Some(u32::MAX), None, None)).count(), 400);
+    }
+
+    #[test]
+    fn a_day_that_no_calendar_reaches_is_refused_with_words() {
+        for (since, until) in [("-262143-01-01", "-262143-01-01"), ("2026-11-30", "+262142-12-31")]
+        {
+            let day = |text: &str| Some(text.parse().unwrap());
+            let asked = Asked { since: day(since), until: day(until), ..Asked::default() };
+            let fault = asked.checked().unwrap_err();
+            assert!(fault.words().contains("years 2000 to 2100"), "{}", fault.words());
+        }
+        assert!(Asked::default().checked().is_ok());
     }
 
     #[test]

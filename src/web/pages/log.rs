@@ -48,6 +48,15 @@ pub(super) struct Which {
     attempt: Option<u32>,
     #[serde(default)]
     stream: Stream,
+    /// How far the reader has it, in bytes.
+    from: Option<u64>,
+    /// `false`: one event, with what there is, be it nothing.
+    #[serde(default = "waits")]
+    wait: bool,
+}
+
+fn waits() -> bool {
+    true
 }
 
 pub(super) async fn follow(
@@ -60,13 +69,21 @@ pub(super) async fn follow(
     caller.needs(Role::Viewer)?;
     let newest = app.outside.newest.clone();
     let view = read_run(&app, &caller, name).await?;
-    let (stop, at) = (app.tasks.stopping(), last(&headers));
-    let mut reader =
-        Reader { app, caller, which, view, newest, stop, at: 0, begins: true, over: false };
-    reader.at = match at {
-        Some(at) => at,
-        None => reader.part(0, 1).await?.size.saturating_sub(TAIL),
+    let (stop, at) = (app.tasks.stopping(), last(&headers).or(which.from));
+    let mut reader = Reader {
+        app,
+        caller,
+        which,
+        view,
+        newest,
+        stop,
+        at: 0,
+        line: String::new(),
+        begins: true,
+        over: false,
     };
+    let size = reader.part(0, 1).await?.size; // what is wrong from the start gets a proper status
+    reader.at = at.unwrap_or_else(|| size.saturating_sub(TAIL));
     let events = stream::unfold(reader, |mut reader| async move {
         let event = reader.next().await?;
         Some((Ok::<_, Infallible>(event), reader))
@@ -88,13 +105,15 @@ struct Reader {
     newest: watch::Receiver<u64>,
     stop: CancellationToken,
     at: u64,
+    /// The line that is not over, as it was told last.
+    line: String,
     begins: bool,
     over: bool,
 }
 
 impl Reader {
     async fn part(&self, offset: u64, most: usize) -> Result<OutputShape, Fault> {
-        let Which { step, attempt, stream } = &self.which;
+        let Which { step, attempt, stream, .. } = &self.which;
         let part = Part { offset, most: Some(most), attempt: *attempt, stream: *stream };
         read_output(&self.app, &self.view, step, part).await
     }
@@ -111,20 +130,20 @@ impl Reader {
         for _ in 0..BEATS {
             match self.part(self.at, PART).await {
                 Ok(part) => {
-                    let open = if part.over { 0 } else { open_escape(&part.text) };
-                    let (text, _) = part.text.split_at(part.text.len() - open);
-                    if text.is_empty() && !part.over {
+                    let told = told(&part.text, part.over);
+                    let news = told.taken > 0 || told.line != self.line;
+                    if !news && !part.over && self.which.wait {
                         self.wait().await?;
                         continue;
                     }
-                    // What is held back is read once more, with its end.
-                    (self.at, self.over) = (part.next - open as u64, part.over);
-                    let text = text::reveal(&plain(text)).text.text;
-                    return Some(event(
-                        "more",
-                        self.at,
-                        &json!({ "text": text, "over": self.over }),
-                    ));
+                    // What is held back is read once more, with what follows.
+                    self.at = part.next - (part.text.len() - told.taken) as u64;
+                    self.over = part.over || !self.which.wait;
+                    let reveal = |text: &str| text::reveal(text).text.text;
+                    let (text, line) = (reveal(&told.text), reveal(&told.line));
+                    self.line = told.line;
+                    let data = json!({ "text": text, "line": line, "over": part.over });
+                    return Some(event("more", self.at, &data));
                 }
                 Err(fault) => {
                     tracing::debug!(why = fault.words(), "a log is told no further");
@@ -154,38 +173,84 @@ fn event(kind: &str, at: u64, data: &serde_json::Value) -> sse::Event {
     sse::Event::default().event(kind).id(at.to_string()).data(data.to_string())
 }
 
-/// Longest sequence for a terminal whose end is waited for, in bytes.
-const LONGEST_ESCAPE: usize = 64;
+/// Longest line that may still be written over, in bytes: progress is shorter.
+const LONGEST_LINE: usize = 4 << 10;
 
-/// How many bytes at the end of a text begin a sequence for a terminal that does not end in it.
-fn open_escape(text: &str) -> usize {
-    let Some(begin) = text.rfind('\u{1b}') else { return 0 };
-    let tail = &text[begin..];
-    let open = match tail.strip_prefix("\u{1b}[") {
-        Some(inside) => !inside.contains(ends_escape),
-        None => tail.len() == 1,
+/// What of a log is told: lines that are over, and the one that is not and may be written over.
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    text: String,
+    line: String,
+    /// Bytes that are over; the rest is read once more, with what follows.
+    taken: usize,
+}
+
+fn told(text: &str, over: bool) -> Told {
+    let ended = text.rfind('\n').map_or(0, |at| at + 1);
+    // Letters that stand for what is no text are longer than that was: where they lie is not known.
+    let whole = over || text[ended..].contains(char::REPLACEMENT_CHARACTER);
+    let (lines, rest) = text.split_at(if whole { text.len() } else { ended });
+    let mut told: String = lines.split_inclusive('\n').map(shown).collect();
+    // An endless line: what a return of the carriage stands behind is written over; else it is told.
+    let (gone, rest) = match rest.rfind('\r') {
+        _ if rest.len() <= LONGEST_LINE => rest.split_at(0),
+        Some(at) => rest.split_at(at + 1),
+        None => {
+            told.push_str(&shown(rest));
+            rest.split_at(rest.len())
+        }
     };
-    if open && tail.len() < LONGEST_ESCAPE { tail.len() } else { 0 }
+    Told { text: told, line: shown(rest), taken: lines.len() + gone.len() }
+}
+
+/// A line as a terminal would show it: written over, without colours, titles and what else a terminal
+/// takes for itself. Source of the sequences: ECMA-48, 5.4 and 5.6.
+fn shown(line: &str) -> String {
+    let (line, end) = match line.strip_suffix('\n') {
+        Some(line) => (line.strip_suffix('\r').unwrap_or(line), "\n"),
+        None => (line, ""),
+    };
+    let (mut cells, mut column): (Vec<char>, usize) = (Vec::new(), 0);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\r' => column = 0,
+            '\u{8}' => column = column.saturating_sub(1),
+            '\u{1b}' => match letters.next() {
+                Some('[') => {
+                    let mut inside = String::new();
+                    while let Some(letter) = letters.next_if(|letter| !ends_escape(*letter)) {
+                        inside.push(letter);
+                    }
+                    match (letters.next(), inside.as_str()) {
+                        (Some('K'), "" | "0") => cells.truncate(column),
+                        (Some('K'), "2") => cells.clear(),
+                        _ => {}
+                    }
+                }
+                // A string for the terminal: a title, a link, progress.
+                Some(']' | 'P' | '_' | '^') => {
+                    while let Some(letter) = letters.next() {
+                        let ends = letter == '\u{1b}' && letters.next_if_eq(&'\\').is_some();
+                        if ends || letter == '\u{7}' {
+                            break;
+                        }
+                    }
+                }
+                Some(_) | None => {}
+            },
+            letter => {
+                cells.resize(cells.len().max(column + 1), ' ');
+                cells[column] = letter;
+                column += 1;
+            }
+        }
+    }
+    cells.into_iter().collect::<String>() + end
 }
 
 fn ends_escape(letter: char) -> bool {
     ('@'..='~').contains(&letter)
-}
-
-/// A text without colours and returns of the carriage.
-fn plain(text: &str) -> String {
-    let mut out = String::new();
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        if letter == '\u{1b}' && letters.next_if_eq(&'[').is_some() {
-            // Up to the letter that ends it: ECMA-48, 5.4.
-            while letters.next_if(|letter| !ends_escape(*letter)).is_some() {}
-            letters.next();
-        } else if letter != '\r' {
-            out.push(letter);
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -193,14 +258,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_not_shown_even_where_a_part_ends_in_one() {
-        assert_eq!(plain("a\u{1b}[1;31mred\u{1b}[0m\r\n\tb"), "ared\n\tb");
-        for (text, open) in
-            [("done", 0), ("a\u{1b}", 1), ("a\u{1b}[1;3", 5), ("a\u{1b}[0m", 0), ("\u{1b}]x", 0)]
-        {
-            assert_eq!(open_escape(text), open, "{text:?}");
+    fn a_line_is_shown_as_a_terminal_would() {
+        for (line, expected) in [
+            ("a\u{1b}[1;31mred\u{1b}[0m\r\n", "ared\n"),
+            ("line\rover", "over"),
+            ("10 %\r20 %\r100 %\n", "100 %\n"),
+            ("long words\rab\u{1b}[K\n", "ab\n"),
+            ("\u{1b}]0;a title\u{7}said\n", "said\n"),
+            ("\u{1b}]8;;https://example.org\u{1b}\\link\u{1b}]8;;\u{1b}\\\n", "link\n"),
+            ("ab\u{8}c\n", "ac\n"),
+            ("\tindented\n", "\tindented\n"),
+            ("it ends in\u{1b}[1;3", "it ends in"),
+        ] {
+            assert_eq!(shown(line), expected, "{line:?}");
         }
-        let endless = format!("\u{1b}[{}", "1".repeat(LONGEST_ESCAPE));
-        assert_eq!(open_escape(&endless), 0);
+    }
+
+    #[test]
+    fn a_line_that_is_not_over_is_told_apart_and_has_an_end() {
+        let parts = |text: &str, over| {
+            let Told { text, line, taken } = told(text, over);
+            (text, line, taken)
+        };
+        assert_eq!(parts("one\n10 %\r20 %", false), ("one\n".into(), "20 %".into(), 4));
+        assert_eq!(parts("one\n10 %\r20 %", true), ("one\n20 %".into(), String::new(), 13));
+        let progress = "10 %\r".repeat(LONGEST_LINE) + "20 %";
+        assert_eq!(parts(&progress, false), (String::new(), "20 %".into(), progress.len() - 4));
+        assert_eq!(parts("10 \u{fffd}", false), ("10 \u{fffd}".into(), String::new(), 6));
+        let endless = "a".repeat(LONGEST_LINE + 1);
+        assert_eq!(parts(&endless, false), (endless.clone(), String::new(), endless.len()));
     }
 }

@@ -92,7 +92,7 @@ fn keys(session: &Session) -> Markup {
                 label { input type="checkbox" id="unlock" autocomplete="off"; " Keys go to the live session" }
                 span.xs { "off when you leave" }
             }
-            p.small.dim.hint { "Keys answer whatever the terminal asks, without a card; the audit says who typed and how much, not what. They also go in while the screen above has the focus; Tab moves on." }
+            p.small.dim.hint { "Keys answer whatever the terminal asks, without a card; the audit says who typed and how much, not what. They also go in while the screen above has the focus: Tab is typed there too, and F2 leaves it." }
             div.keys role="group" aria-label="Quick keys" {
                 @for (key, label, words) in KEYS {
                     button.btn.risk[key == "ctrl-c"] type="button" data-press=(key) aria-label=(words) aria-describedby=[(key == "ctrl-c").then_some("cc")] disabled { (label) }
