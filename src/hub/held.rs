@@ -60,8 +60,14 @@ mod tests {
         id::{ChatId, MessageId},
     };
 
-    const UNKNOWN: Facts =
-        Facts { session: None, gate: None, known: false, heard: None, unknown: true };
+    const UNKNOWN: Facts = Facts {
+        session: None,
+        gate: None,
+        known: false,
+        heard: None,
+        unknown: true,
+        refused: None,
+    };
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_timestamp(1_796_000_000 + seconds, 0).unwrap()

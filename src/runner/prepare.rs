@@ -8,8 +8,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-use vigie_core::{id::RunId, outage::GO_ON, run::StepOrder};
-use vigie_core::{id::RunId, policy::Guard, run::StepOrder};
+use vigie_core::{id::RunId, outage::GO_ON, policy::Guard, run::StepOrder};
 use vigie_workflow::{
     run::{ClaudeWork, HttpWork, Work, WorkKind},
     value::{Piece, Sealed, SecretName, StepPath},

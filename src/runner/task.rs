@@ -3,8 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::{path::PathBuf, time::Duration};
-use vigie_core::policy::Guard;
-use vigie_core::run::PutOff;
+use vigie_core::{policy::Guard, run::PutOff};
 use vigie_workflow::{
     language::OutputForm,
     run::{Asks, Ended, Spent},

@@ -1,9 +1,7 @@
 //! The command line of a turn without a terminal. Source: Claude Code 2.1.332, `--help` and tried.
 
-use serde_json::json;
 use serde_json::{Value, json};
-use vigie_core::money;
-use vigie_core::policy::Guard;
+use vigie_core::{money, policy::Guard};
 use vigie_workflow::run::Spent;
 
 use super::server::{PATH, TOKEN};

@@ -58,7 +58,7 @@ impl Keeper {
     }
 
     fn turn(&mut self, claude: &Claude, before: Spent) -> Result<(Ran, Said), String> {
-        let permission = Arc::new(Permission::new(claude, self.mask.clone()));
+        let permission = Arc::new(Permission::new(claude, self.mask.clone(), self.folder.clone()));
         let door = server::open(permission)
             .map_err(|error| format!("its permissions cannot be watched over: {error}"))?;
         let env = self.task.env.iter().cloned().collect();
