@@ -352,7 +352,7 @@ async fn what_goes_wrong_is_a_page_to_who_looks_at_pages() {
         ("/ledger?days=-1", "days: invalid digit found in string"),
         ("/audit?before=%3Cscript%3E", "before: invalid digit found in string"),
         ("/sessions/%FF", "The request cannot be read"),
-        ("/logout", "There is nothing to be seen at this address"),
+        ("/logout", "This address does not take that"),
     ] {
         let request = home.get(path).header(header::COOKIE, &cookie);
         let answer = home.ask(empty(request.header(header::ACCEPT, "text/html,*/*"))).await;

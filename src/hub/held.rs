@@ -66,7 +66,7 @@ mod tests {
         known: false,
         heard: None,
         unknown: true,
-        refused: None,
+        refused: Vec::new(),
     };
 
     fn at(seconds: i64) -> Timestamp {

@@ -190,6 +190,8 @@ impl Browser {
         let center = "arguments[0].scrollIntoView({ block: 'center' })";
         let it = serde_json::to_value(&element).unwrap();
         self.page.execute(center, vec![it]).await.unwrap();
+        // What has just moved takes no click, so a person waits until it lies still.
+        self.holds("!document.querySelector('main[data-moving]')").await;
         element.click().await.unwrap();
     }
 
@@ -254,6 +256,7 @@ impl Browser {
     pub async fn picture(&self, name: &str) {
         if let Some(folder) = env::var_os("VIGIE_TEST_PICTURES") {
             let png = self.page.screenshot().await.unwrap();
+            fs::create_dir_all(&folder).unwrap();
             fs::write(Path::new(&folder).join(format!("{name}.png")), png).unwrap();
         }
     }

@@ -27,7 +27,7 @@ pub(crate) fn nothing_outside(hub: Hub) -> Outside {
         ledger: Ledger {
             usage: Arc::new(|_| Box::pin(async { Ok(Vec::new()) })),
             delegations: Arc::new(|_, _| Box::pin(async { Ok(Vec::new()) })),
-            prices: Arc::new(PriceList::shipped()),
+            prices: watch::channel(Arc::new(PriceList::shipped())).1,
             zone: Zone::UTC,
             day_limit: None,
         },

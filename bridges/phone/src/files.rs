@@ -117,8 +117,9 @@ pub(crate) async fn worker() -> impl IntoResponse {
 mod tests {
     use super::*;
 
-    /// What a phone loads the first time, beside the style sheet that all of Vigie's pages share.
-    const BUDGET: usize = 115_000;
+    /// What a phone loads the first time, beside the style sheet that all of Vigie's pages share, and
+    /// before it is squeezed: about a third of it goes over the wire.
+    const BUDGET: usize = 118_000;
 
     #[test]
     fn the_page_is_small() {

@@ -15,7 +15,7 @@ use vigie::{
     clock::Clock,
     hold::client,
 };
-use vigie_core::{id::SessionId, session::Role};
+use vigie_core::{id::SessionId, policy::Guard, session::Role};
 
 use super::{
     latency::{Agent, Meeting},
@@ -109,6 +109,7 @@ async fn through_a_holder(
         mcp_url: None,
         role: Role::Worker,
         confinement: None,
+        guard: Guard::default(),
     };
     client::spawn(vigie, folder, &spec).await?;
     let rate = async { flooded(&mut meeting.agent().await?).await }.await;

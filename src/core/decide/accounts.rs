@@ -215,6 +215,19 @@ impl Work<'_> {
         }
     }
 
+    /// Another session goes on with its work, on the money it had.
+    pub(super) fn carry_accounts(&mut self, from: SessionId, to: SessionId) {
+        let tree = |id: SessionId| Scope::Tree { root: id.to_string() };
+        for (before, scope) in [
+            (Scope::Session { session: from }, Scope::Session { session: to }),
+            (tree(from), tree(to)),
+        ] {
+            if let Some(account) = self.state.accounts.get(&before).cloned() {
+                self.put(Row::Account(Account { scope, changed: self.now, ..account }));
+            }
+        }
+    }
+
     /// A person lets that go on: whatever keeps it gets as much again, as often as it takes.
     pub(super) fn as_much_again(&mut self, spenders: &[Spender], by: &HumanId) -> Told {
         if let Err(refusal) = self.may_spend(by) {

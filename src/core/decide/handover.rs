@@ -124,6 +124,7 @@ impl Work<'_> {
         let new = self.begin_in(beginning, Some(&by), &old);
         // Until it says something itself, and for whoever takes over from it.
         self.change(new, |s| s.last_words.clone_from(&old.last_words));
+        self.carry_accounts(id, new);
         let waited = self.move_line(&old, new, cut);
         let about = About { session: Some(new), gate: None, human: Some(by) };
         self.journal("handed_over", about, json!({ "from": id, "to": to }));

