@@ -106,6 +106,7 @@ async fn a_login_that_is_lost_is_said_and_what_waits_goes_on_when_it_is_back() {
     stage.retries().await;
     stage.phone.hears("the gate is open").await;
     stage.phone.hears("and closed again").await;
-    assert_eq!(stage.phone.count("the gate is open").await, 1);
+    let posts = stage.phone.count("the gate is open").await;
+    assert_eq!(posts, 1, "{:?}", stage.phone.try_messages().await);
     assert_eq!(stage.phone.count("and closed again").await, 1);
 }

@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 const MOST_KNOWN: usize = 256;
 
 /// Connections at once of whoever has not shown yet who they are …
-const MOST_STRANGERS: usize = 64;
+const MOST_STRANGERS: usize = 256;
 
 /// … and of these from one address, which behind a proxy is everybody's.
-const MOST_OF_ADDRESS: usize = 32;
+const MOST_OF_ADDRESS: usize = 128;
 
 /// The handle: cheap to clone.
 #[derive(Clone, Debug, Default)]

@@ -307,6 +307,8 @@ impl State {
         let waits = self.line_of(session.id).next().is_some();
         match blocked.until {
             Until::OthersEnd if !waits => None,
+            // There may be enough for less than what is expected, and nobody has asked for anything.
+            Until::Said if !waits && session.cut.is_none() && blocked.spent < blocked.limit => None,
             Until::OthersEnd => Some(LimitedView {
                 whose: self.label(&blocked.scope),
                 words: "has the rest of its money set aside for what runs".into(),

@@ -29,7 +29,7 @@ const SESSIONS: usize = 10;
 const BUDGET: u64 = 60_000;
 
 /// Messages of one chat for each decision that was taken in it: cards, answers at the end of turns,
-/// progress, what failed, digests. It only ever becomes smaller.
+/// progress, what failed, digests. It was 3.2 before usage limits and budgets were part of the day; it only ever becomes smaller.
 const MESSAGES_A_DECISION: f64 = 3.35;
 
 /// Rings for each decision: its card, and what else needs somebody.
