@@ -138,9 +138,9 @@ impl Check<'_> {
             }
             return Order::Everybody;
         }
-        let named: Vec<_> =
+        let people: Vec<_> =
             names.iter().filter_map(|name| self.human_named(name, config)).collect();
-        if named.is_empty() { Order::Whose } else { Order::Named(named) }
+        if people.is_empty() { Order::Whose } else { Order::Named(people) }
     }
 
     fn human_named(&mut self, name: &Spanned<String>, config: &Config) -> Option<HumanId> {

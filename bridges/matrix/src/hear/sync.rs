@@ -17,7 +17,7 @@ use matrix_sdk::{
     store::StateStoreDataKey,
     sync::{SyncResponse, Timeline},
 };
-use std::{collections::HashSet, panic::AssertUnwindSafe, sync::atomic::Ordering, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::atomic::Ordering, time::Duration};
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 use vigie_bridge_kit::{clock::after_sleep, database::DatabaseError, pause};
@@ -312,10 +312,6 @@ impl Past<'_> {
         if from.first || !(limited || from.lost) {
             return Ok(newest);
         }
-        let (newest, reached) = self.since_known(newest).await?;
-        if reached {
-            return Ok(newest);
-        }
         // An answer was lost: what it held lies behind what this one begins with.
         let start = timeline.filter(|_| !from.lost);
         let start = start.and_then(|timeline| timeline.prev_batch.clone());
@@ -326,19 +322,6 @@ impl Past<'_> {
         }
         all.extend(newest);
         Ok(all)
-    }
-
-    /// What of this, oldest first, came after all that is known; and whether any of it is. Whoever asks
-    /// with a new store is told the past anew, also what was nothing to keep and does not open any more.
-    async fn since_known(&self, mut all: Vec<Came>) -> Result<(Vec<Came>, bool), Missed> {
-        if !self.was_in {
-            return Ok((all, false));
-        }
-        let known = self.known(&all).await?;
-        let Some(last) = all.iter().rposition(|came| known.contains(came.event())) else {
-            return Ok((all, false));
-        };
-        Ok((all.split_off(last + 1), true))
     }
 
     fn came(&self, events: &[TimelineEvent]) -> Vec<Came> {
@@ -377,14 +360,11 @@ impl Past<'_> {
             let invited = |came: &Came| matches!(came, Came::Entry { invited: true, .. });
             return Ok(page.iter().position(invited).map_or(page.len(), |at| at + 1));
         }
-        let known = self.known(page).await?;
-        Ok(page.iter().position(|came| known.contains(came.event())).unwrap_or(page.len()))
-    }
-
-    /// Which of these were told before.
-    async fn known(&self, all: &[Came]) -> Result<HashSet<String>, Missed> {
         let room = self.of.room.to_owned();
-        let ids: Vec<_> = all.iter().map(|came| came.event().to_owned()).collect();
-        Ok(self.hearing.bridge.store.run(move |db| heard::known(db, &room, &ids)).await?)
+        let ids: Vec<_> = page.iter().map(|came| came.event().to_owned()).collect();
+        let asked = ids.clone();
+        let known =
+            self.hearing.bridge.store.run(move |db| heard::known(db, &room, &asked)).await?;
+        Ok(ids.iter().position(|id| known.contains(id)).unwrap_or(ids.len()))
     }
 }
