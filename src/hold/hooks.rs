@@ -153,6 +153,10 @@ async fn judged(hooks: &Hooks, event: Value) -> Result<Value, Value> {
     if let Said::Deny { call, .. } = said {
         // A journal that is behind keeps no agent waiting.
         let reports = hooks.reports.clone();
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "ends with the journal, whose queue is bounded"
+        )]
         tokio::spawn(async move { reports.report(AgentEvent::Denied { call }).await });
     }
     // Nobody waits for what the adapter answers. One that is far behind misses a line of progress.

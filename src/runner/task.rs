@@ -37,6 +37,7 @@ pub(super) struct Task {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "a process has one of these")]
 pub(super) enum Kind {
     Shell { shell: Vec<String>, script: String },
     Claude(Claude),

@@ -116,9 +116,10 @@ impl From<Refusal> for Fault {
             Refusal::TooOften { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_often"),
             Refusal::NotRun(_) => (StatusCode::CONFLICT, "not_run"),
             Refusal::OtherKey { .. } => (StatusCode::CONFLICT, "other_key"),
-            Refusal::NothingStopped => (StatusCode::CONFLICT, "account_works"),
             Refusal::NoAccount { .. } => (StatusCode::NOT_FOUND, "no_account"),
-            Refusal::AccountWorks { .. } => (StatusCode::CONFLICT, "account_works"),
+            Refusal::NothingStopped | Refusal::AccountWorks { .. } => {
+                (StatusCode::CONFLICT, "account_works")
+            }
             Refusal::NotHandedOver(_) => (StatusCode::CONFLICT, "not_handed_over"),
             Refusal::NoService => (StatusCode::CONFLICT, "no_service"),
             Refusal::NotQueued => (StatusCode::CONFLICT, "not_queued"),

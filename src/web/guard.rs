@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures_util::{FutureExt as _, StreamExt as _};
-use std::{net::SocketAddr, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{net::SocketAddr, panic::AssertUnwindSafe, path::Path, sync::Arc, time::Duration};
 use tracing::{error, warn};
 use vigie_core::caller::{Principal, TokenHash, TokenScope};
 
@@ -227,7 +227,8 @@ fn check_site(request: &Request) -> Result<(), Fault> {
 
 /// Tables and files are had from our own pages.
 fn is_file(path: &str) -> bool {
-    path.ends_with(".csv") || path.ends_with("/file") || path.starts_with("/assets/")
+    let table = Path::new(path).extension().is_some_and(|it| it.eq_ignore_ascii_case("csv"));
+    table || path.ends_with("/file") || path.starts_with("/assets/")
 }
 
 /// What a request without an `Origin` is.

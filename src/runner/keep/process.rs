@@ -155,12 +155,12 @@ impl Keeper {
                     ran = Some(Ran::Failed("nobody knows how it ended".into()));
                 }
                 Some(Event::Closed) => open = open.saturating_sub(1),
-                Some(Event::Answered(_)) => {} // of nothing that is a program
                 Some(Event::TooMuch) => ran = Some(too_much()),
                 Some(Event::Broken(why)) => ran = Some(Ran::Failed(why)),
                 Some(Event::Cancel) => ran = Some(Ran::Cancelled),
                 Some(Event::PutOff) if goes_on => ran = Some(Ran::PutOff),
-                Some(Event::PutOff) => {} // a check, which is done with soon
+                // Of nothing that is a program; and a check, which is done with soon.
+                Some(Event::Answered(_) | Event::PutOff) => {}
                 Some(Event::Leave) => ran = Some(Ran::BrokenOff),
                 None => ran = Some(Ran::TimedOut),
             }
