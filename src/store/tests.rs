@@ -208,7 +208,7 @@ async fn after_a_failed_commit_nothing_is_written_until_the_state_is_read_again(
     store.write(vec![entry("later")]).await.await.unwrap().unwrap();
 }
 
-fn delivery(number: u64, state: serde_json::Value) -> Row {
+fn delivery(number: u64, state: &serde_json::Value) -> Row {
     let delivery = json!({
         "id": DeliveryId::from_parts(now(), u128::from(number)), "number": number,
         "to": { "bridge": "phone", "chat": "main", "spot": { "spot": "main" } },
@@ -223,13 +223,13 @@ async fn what_did_not_arrive_and_is_missed_is_found_beside_what_is_on_its_way() 
     let home = TempDir::new().unwrap();
     let store = Store::open(home.path()).unwrap();
     let rows = vec![
-        delivery(1, json!({ "delivery": "missed", "why": "refused", "at": now() })),
-        delivery(2, json!({ "delivery": "failed", "why": "gone", "at": now() })),
+        delivery(1, &json!({ "delivery": "missed", "why": "refused", "at": now() })),
+        delivery(2, &json!({ "delivery": "failed", "why": "gone", "at": now() })),
         delivery(
             3,
-            json!({ "delivery": "due", "not_before": null, "tries": { "made": 0, "doubtful": 0 } }),
+            &json!({ "delivery": "due", "not_before": null, "tries": { "made": 0, "doubtful": 0 } }),
         ),
-        delivery(4, json!({ "delivery": "sent", "message": null, "at": now() })),
+        delivery(4, &json!({ "delivery": "sent", "message": null, "at": now() })),
     ];
     store.write(rows.clone()).await.await.unwrap().unwrap();
     let found = store.load().await.unwrap();

@@ -102,7 +102,7 @@ mod tests {
         let slow = async {
             let mut part = [0; 8];
             for _ in 0..8 {
-                tokio::time::sleep(READ_DEADLINE - Duration::from_secs(1)).await;
+                tokio::time::sleep(READ_DEADLINE.mul_f32(0.9)).await;
                 theirs.read_exact(&mut part).await.unwrap();
             }
         };
