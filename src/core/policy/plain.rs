@@ -57,7 +57,7 @@ const OF_THE_SHELL: [&str; 24] = [
     "bind",
 ];
 
-/// Why no [`Plain`] command ever begins with a program.
+/// Why no plain command ever begins with a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NeverSure {
     ChangesTheShell,
