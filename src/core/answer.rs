@@ -44,6 +44,36 @@ pub enum Reading {
     NotAnAnswer,
 }
 
+/// An answer that names nothing: it is for whatever was asked there last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bare<'a> {
+    Yes,
+    No,
+    /// From 1, in the order written.
+    Numbers(&'a [usize]),
+}
+
+impl Reading {
+    /// `None`: it names something, says more, or is no answer.
+    pub fn bare(&self) -> Option<Bare<'_>> {
+        match self {
+            Self::Allow { code: None } => Some(Bare::Yes),
+            Self::Deny { code: None, reason: None } => Some(Bare::No),
+            Self::Option { code: None, numbers } => Some(Bare::Numbers(numbers)),
+            Self::Allow { .. }
+            | Self::Deny { .. }
+            | Self::Option { .. }
+            | Self::AllowAll
+            | Self::AllowForSession { .. }
+            | Self::AllowForHours { .. }
+            | Self::AllowWith { .. }
+            | Self::Back { .. }
+            | Self::Unclear { .. }
+            | Self::NotAnAnswer => None,
+        }
+    }
+}
+
 /// What a reaction says to a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reacted {

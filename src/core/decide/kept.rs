@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 
 use super::{Work, gates::Who, heard::Message, slash, taps::Told};
 use crate::{
-    answer::{self, Reading},
+    answer::{self, Bare},
     bridge::{Action, Button, Mark, Weight},
     command::Kept,
     id::{GateId, HeardId, SessionId},
@@ -84,21 +84,7 @@ impl Work<'_> {
 
     /// A bare answer to a question that somebody decided before is meant for nobody else.
     fn answers_decided(&mut self, message: &Message) -> Option<HeardOutcome> {
-        let is_bare = match answer::read(&message.text, &self.state.rules.words) {
-            Reading::Allow { code: None }
-            | Reading::Deny { code: None, reason: None }
-            | Reading::Option { code: None, .. } => true,
-            Reading::Allow { .. }
-            | Reading::Deny { .. }
-            | Reading::Option { .. }
-            | Reading::AllowAll
-            | Reading::AllowForSession { .. }
-            | Reading::AllowForHours { .. }
-            | Reading::AllowWith { .. }
-            | Reading::Back { .. }
-            | Reading::Unclear { .. }
-            | Reading::NotAnAnswer => false,
-        };
+        let is_bare = answer::read(&message.text, &self.state.rules.words).bare().is_some();
         let is_it = |decided: &&Decided| match &message.reply_to {
             Some(reply_to) => {
                 decided.place.chat == message.place.chat
@@ -218,28 +204,16 @@ impl Work<'_> {
             let why = "say which: its number or its name, or tap it".into();
             Some(Choice::Fits { why })
         };
-        match answer::read(&message.text, &self.state.rules.words) {
-            Reading::Deny { code: None, reason: None } => options.last().and_then(of),
-            Reading::Allow { code: None } => match options.as_slice() {
+        match answer::read(&message.text, &self.state.rules.words).bare()? {
+            Bare::No => options.last().and_then(of),
+            Bare::Yes => match options.as_slice() {
                 [only, _] if !is_unknown_command(kept) => of(only),
                 _ => which(),
             },
-            Reading::Option { code: None, numbers } => match numbers.as_slice() {
-                [number] => {
-                    number.checked_sub(1).and_then(|at| options.get(at)).map_or_else(which, of)
-                }
-                _ => which(),
-            },
-            Reading::Allow { .. }
-            | Reading::Deny { .. }
-            | Reading::Option { .. }
-            | Reading::AllowAll
-            | Reading::AllowForSession { .. }
-            | Reading::AllowForHours { .. }
-            | Reading::AllowWith { .. }
-            | Reading::Back { .. }
-            | Reading::Unclear { .. }
-            | Reading::NotAnAnswer => None,
+            Bare::Numbers(&[number]) => {
+                number.checked_sub(1).and_then(|at| options.get(at)).map_or_else(which, of)
+            }
+            Bare::Numbers(_) => which(),
         }
     }
 
