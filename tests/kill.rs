@@ -255,7 +255,8 @@ async fn what_happens_while_the_disk_is_full_is_there_afterwards_and_once() {
 /// What is decided before anybody is asked, and what makes no sound: a grant, a mute, what a policy denies,
 /// each once, in a journal whose chain holds.
 async fn granted_muted_and_denied(home: &mut Home, phone: &phone::Phone) {
-    until_done(home, async |_| phone.try_send("note-1", "[PD-285] leave a note").await.ok()).await;
+    until_done(home, async |_| phone.try_send("message-1", "[PD-285] leave a note").await.ok())
+        .await;
     let card = until_done(home, async |_| {
         let messages = phone.try_messages().await.ok()?;
         messages.into_iter().find(|m| m["what"]["body"]["state"]["state"] == "open")
@@ -263,7 +264,7 @@ async fn granted_muted_and_denied(home: &mut Home, phone: &phone::Phone) {
     .await;
     let (id, action) =
         (card["id"].as_str().unwrap().to_owned(), phone::button(&card, "Approve for this session"));
-    until_done(home, async |_| phone.try_tap("tap-1", &id, &action).await.ok()).await;
+    until_done(home, async |_| phone.try_tap("tap-approve-1", &id, &action).await.ok()).await;
     let said = |words: &'static str| {
         async move |_: &Home| {
             let messages = phone.try_messages().await.ok()?;
@@ -272,12 +273,15 @@ async fn granted_muted_and_denied(home: &mut Home, phone: &phone::Phone) {
         }
     };
     until_done(home, said("Done: “leave a note”")).await;
-    until_done(home, async |_| phone.try_send("mute-1", "/mute PD-285 2h").await.ok()).await;
+    until_done(home, async |_| phone.try_send("message-mute-1", "/mute PD-285 2h").await.ok())
+        .await;
     until_done(home, said("makes no sound for you until")).await;
     // The grant answers this one, and the policy that one.
-    until_done(home, async |_| phone.try_send("note-2", "[PD-285] leave another").await.ok()).await;
+    until_done(home, async |_| phone.try_send("message-2", "[PD-285] leave another").await.ok())
+        .await;
     until_done(home, said("Done: “leave another”")).await;
-    until_done(home, async |_| phone.try_send("note-3", "[PD-286] leave a third").await.ok()).await;
+    until_done(home, async |_| phone.try_send("message-3", "[PD-286] leave a third").await.ok())
+        .await;
     until_done(home, said("I did not run the command")).await;
 
     let note = std::fs::read_to_string(home.project().join("vigie-demo.txt")).unwrap();

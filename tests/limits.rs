@@ -56,11 +56,25 @@ impl Stage {
         let _: Value = self.home.desk().post(&path, &json!({ "text": text })).await.unwrap();
     }
 
+    /// Waits for what the session itself said; what was written to it at the desk stands in the chat as well.
+    async fn answers(&self, name: &str, words: &str) {
+        self.phone.shows(words, |message| said(message, name, words)).await;
+    }
+
+    async fn answered(&self, name: &str, words: &str) -> usize {
+        let all = self.phone.try_messages().await.unwrap();
+        all.iter().filter(|message| said(message, name, words)).count()
+    }
+
     async fn retries(&self) {
         let done: Value =
             self.home.desk().post("/accounts/retry", &json!({ "account": "team" })).await.unwrap();
         assert_eq!(done["words"], "Trying team again; what waits goes in now.");
     }
+}
+
+fn said(message: &Value, name: &str, words: &str) -> bool {
+    message["what"]["from"] == name && support::phone::plain(message).contains(words)
 }
 
 #[tokio::test]
@@ -82,10 +96,15 @@ async fn what_a_limit_cuts_off_goes_on_after_its_reset_and_nothing_is_lost() {
     stage.home.kill();
     stage.home.up().await;
     stage.phone = stage.home.phone().await;
-    for words in ["the tide is in", "the tide is out", "the boats are up"] {
-        stage.phone.hears(words).await;
+    let answers = [
+        ("PD-285", "the tide is in"),
+        ("PD-286", "the tide is out"),
+        ("PD-285", "the boats are up"),
+    ];
+    for (name, words) in answers {
+        stage.answers(name, words).await;
+        assert_eq!(stage.answered(name, words).await, 1, "{words}");
     }
-    assert_eq!(stage.phone.count("the tide is in").await, 1);
     stage.phone.hears("team was at its usage limit from").await;
     assert_eq!(stage.phone.count("at its usage limit").await, 1, "one message in all");
     stage.home.session_is("PD-285", "idle").await;
@@ -104,13 +123,8 @@ async fn a_login_that_is_lost_is_said_and_what_waits_goes_on_when_it_is_back() {
     assert_eq!(session["queued"], 1);
     stage.model.unlock();
     stage.retries().await;
-    stage.phone.hears("the gate is open").await;
-    stage.phone.hears("and closed again").await;
-    let messages = stage.phone.try_messages().await.unwrap();
-    for answer in ["the gate is open", "and closed again"] {
-        let is_it = |message: &&Value| {
-            message["what"]["from"] == "PD-285" && support::phone::plain(message).contains(answer)
-        };
-        assert_eq!(messages.iter().filter(is_it).count(), 1, "{answer}: {messages:#?}");
+    for words in ["the gate is open", "and closed again"] {
+        stage.answers("PD-285", words).await;
+        assert_eq!(stage.answered("PD-285", words).await, 1, "{words}");
     }
 }

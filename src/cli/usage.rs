@@ -13,6 +13,7 @@ use crate::{
     config::{PRICES_AS_OF, PRICES_FILE, PriceList},
     web::{
         client::segment,
+        csv::cell,
         shapes::{
             DelegationShape, Done, PriceShape, PricesShape, SetBudget, SpreadShape, UsageLine,
             UsageShape,
@@ -111,8 +112,8 @@ fn csv(shape: &UsageShape) -> String {
         let _ = write!(
             text,
             "{},{},{},{},{},{},{},{},{},{}\r\n",
-            field(&line.key),
-            field(&line.label),
+            cell(&line.key),
+            cell(&line.label),
             line.input,
             line.output,
             line.cache_read,
@@ -124,12 +125,6 @@ fn csv(shape: &UsageShape) -> String {
         );
     }
     text
-}
-
-fn field(text: &str) -> String {
-    let computes = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let guard = if computes { "'" } else { "" };
-    format!("\"{guard}{}\"", text.replace('"', "\"\""))
 }
 
 fn delegation_words(out: &Out, rows: &Vec<DelegationShape>) -> String {

@@ -14,9 +14,10 @@ pub const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 pub const SVG: &str = "image/svg+xml";
 
 /// The files that every page shares.
-pub const FILES: [File; 5] = [
+pub const FILES: [File; 6] = [
     File { name: "look.css", mime: CSS, text: include_str!("files/look.css") },
     File { name: "welcome.js", mime: JAVASCRIPT, text: include_str!("files/welcome.js") },
+    File { name: "seat.js", mime: JAVASCRIPT, text: include_str!("files/seat.js") },
     File { name: "icon.svg", mime: SVG, text: include_str!("files/icon.svg") },
     File { name: "favicon.svg", mime: SVG, text: include_str!("files/favicon.svg") },
     File {

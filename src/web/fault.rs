@@ -76,7 +76,7 @@ impl Fault {
             StatusCode::NOT_FOUND => Self::no_such_page(),
             StatusCode::METHOD_NOT_ALLOWED => {
                 Self::new(status, "method", "this address does not take that")
-                    .hint("`Allow` in the answer says what it takes.")
+                    .hint("Open the page it belongs to; for programs, `Allow` in the answer says what it takes.")
             }
             StatusCode::PAYLOAD_TOO_LARGE => {
                 Self::new(status, "too_large", "the body is longer than what is taken here")

@@ -3,6 +3,7 @@
 
 mod api;
 pub mod client;
+pub(crate) mod csv;
 mod fault;
 mod follow;
 mod guard;

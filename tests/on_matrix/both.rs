@@ -62,6 +62,7 @@ async fn a_card_rings_where_the_person_was_last_and_nowhere_else() {
     becomes(&emulator, ADA, there.id, "Approved by Inès Caradec").await;
     emulator.wait_message(ADA, None, "Done: “leave one”").await;
     life.hears("Done: “leave one”").await;
+    life.becomes(&here.id, "Approved by Inès Caradec").await;
 
     emulator.send(ADA, ADA, "[PD-285] leave two").now();
     let (here, there) = (card_on_matrix(&life).await, card_on_telegram(&emulator).await);

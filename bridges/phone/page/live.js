@@ -1,7 +1,6 @@
 // The connection: live, coming back, or away; always true. It continues from the last change seen.
 import { get, model, apply, changed, load, onSignedOut, Refused } from "./model.js";
 import { clock, el } from "./dom.js";
-import { ASIDE, seat } from "./seat.js";
 
 const SILENT = 40_000; // two heartbeats and a half
 const AWAY = 30_000; // longer than this is no blip
@@ -46,7 +45,7 @@ const catchUp = async () => {
 };
 
 const follow = async (mine) => {
-  const give = await seat();
+  const give = await seats.take();
   if (mine !== attempt) return give?.();
   const opened = Date.now();
   const stream = new EventSource(`/phone/api/live?from=${encodeURIComponent(model.cursor)}`);
@@ -63,7 +62,7 @@ const follow = async (mine) => {
     heard();
     if (give) return;
     stream.close();
-    retry = setTimeout(() => follow(mine), ASIDE);
+    retry = setTimeout(() => follow(mine), seats.aside);
   });
   stream.addEventListener("beat", heard);
   stream.addEventListener("health", ({ data }) => {

@@ -18,14 +18,13 @@ const OFFLINE: &str = include_str!("../page/offline.html");
 const WORKER: &str = include_str!("../page/worker.js");
 
 /// Served at `/assets` without a login, beside those that all pages share.
-const ASSETS: [File; 15] = [
+const ASSETS: [File; 14] = [
     File { name: "phone.css", mime: CSS, text: include_str!("../page/phone.css") },
     File { name: "main.js", mime: JAVASCRIPT, text: include_str!("../page/main.js") },
     File { name: "dom.js", mime: JAVASCRIPT, text: include_str!("../page/dom.js") },
     File { name: "rich.js", mime: JAVASCRIPT, text: include_str!("../page/rich.js") },
     File { name: "model.js", mime: JAVASCRIPT, text: include_str!("../page/model.js") },
     File { name: "live.js", mime: JAVASCRIPT, text: include_str!("../page/live.js") },
-    File { name: "seat.js", mime: JAVASCRIPT, text: include_str!("../page/seat.js") },
     File { name: "outbox.js", mime: JAVASCRIPT, text: include_str!("../page/outbox.js") },
     File { name: "message.js", mime: JAVASCRIPT, text: include_str!("../page/message.js") },
     File { name: "card.js", mime: JAVASCRIPT, text: include_str!("../page/card.js") },

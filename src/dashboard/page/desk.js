@@ -71,24 +71,6 @@ const morph = (html) => {
   main.dispatchEvent(new CustomEvent("fresh"));
 };
 
-// A browser keeps six connections to one place, over all its tabs and windows. So all pages of Vigie
-// together are told on and on over a few of them, and an answer always finds one; a page without a seat
-// asks now and then. The phone page takes its seat by the same names.
-const SEATS = 4;
-const ASIDE = 2_000; // ms between two looks of who has none
-const seat = async () => {
-  // Without locks (plain http over a network) the window in front has one.
-  if (!navigator.locks) return document.hasFocus() ? () => {} : null;
-  for (let at = 0; at < SEATS; at++) {
-    const free = await new Promise((taken) => {
-      navigator.locks.request(`vigie-seat-${at}`, { ifAvailable: true },
-        (lock) => (lock ? new Promise((give) => { taken(give); }) : taken(null))).catch(() => taken(null));
-    });
-    if (free) return free;
-  }
-  return null;
-};
-
 /** Tells `events`, a handler by name, what is told at the address that `where` makes of whether there is
     a seat; without one, one event at a time. `broken` hears when that ended; then it is over. */
 const follow = (where, events, broken) => {
@@ -104,7 +86,7 @@ const follow = (where, events, broken) => {
     leave();
   };
   const open = async () => {
-    const give = await seat();
+    const give = await seats.take();
     if (it.over) return give?.();
     const source = new EventSource(where(give !== null));
     Object.assign(it, { source, give });
@@ -114,7 +96,7 @@ const follow = (where, events, broken) => {
         handle(event);
         if (it.give || it.over || name === "begin") return;
         leave();
-        it.again = setTimeout(open, ASIDE);
+        it.again = setTimeout(open, seats.aside);
       });
     }
     source.onerror = () => {

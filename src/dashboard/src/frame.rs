@@ -63,6 +63,7 @@ impl Frame<'_> {
                     link rel="stylesheet" href="/assets/desk.css";
                     link rel="stylesheet" href="/assets/runs.css";
                     script src="/assets/idiomorph.js" defer {}
+                    script src="/assets/seat.js" defer {}
                     script src="/assets/desk.js" defer {}
                     script src="/assets/runs.js" defer {}
                 }

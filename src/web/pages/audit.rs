@@ -19,13 +19,13 @@ use vigie_dashboard::{
 
 use super::{
     Seen,
-    csv::{self, cell},
     live::{self, How},
 };
 use crate::{
     config::Role,
     web::{
         api::{self, ask, unexpected},
+        csv::{self, cell},
         fault::Fault,
         people::Caller,
         query::Query,

@@ -21,12 +21,18 @@ use vigie_dashboard::{
 
 use super::{
     Seen,
-    csv::{self, cell},
     live::{self, How},
 };
 use crate::{
     config::Role,
-    web::{client::segment, fault::Fault, people::Caller, query::Query, serve::App},
+    web::{
+        client::segment,
+        csv::{self, cell},
+        fault::Fault,
+        people::Caller,
+        query::Query,
+        serve::App,
+    },
 };
 
 /// Most days of one page: a bar each.

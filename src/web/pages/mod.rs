@@ -3,7 +3,6 @@
 
 mod audit;
 mod board;
-mod csv;
 mod ledger;
 mod live;
 mod log;

@@ -5,7 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use crate::web::fault::Fault;
+use super::fault::Fault;
 
 /// The table as a file of that name, or why there is none.
 pub(super) fn answer(name: &str, table: Result<String, Fault>) -> Response {
@@ -30,7 +30,7 @@ pub(super) fn head(names: &[&str]) -> String {
 /// A cell: in quotes, as RFC 4180 has it; what a spreadsheet would compute is kept from it. Where it
 /// takes another separator than a comma, a quote in the middle of what it takes for a cell keeps nothing
 /// together, so what would begin a cell there is kept from it too.
-pub(super) fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     let mut out = String::from("\"");
     let mut begins = true;
     for letter in text.chars() {
