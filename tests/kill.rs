@@ -294,8 +294,7 @@ async fn granted_muted_and_denied(home: &mut Home, phone: &phone::Phone) {
     let mutes: Value = until_done(home, async |home| home.desk().get("/mutes").await.ok()).await;
     assert!(mutes.to_string().matches("PD-285 until").count() == 1, "{mutes:#}");
     let mut verify = Command::new(env!("CARGO_BIN_EXE_vigie"));
-    verify.args(["audit", "verify", "--home"]).arg(home.data());
-    let verified = verify.arg("--config").arg(home.settings()).output().unwrap();
+    let verified = verify.args(["audit", "verify", "--home"]).arg(home.data()).output().unwrap();
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
 }
 
