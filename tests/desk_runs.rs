@@ -195,7 +195,11 @@ async fn what_is_not_ones_own_is_looked_at_and_not_saved() {
     let home = home().await;
     let folder = home.project().join(".vigie/workflows");
     fs::create_dir_all(&folder).unwrap();
-    fs::write(folder.join("look.yaml"), "name: look\nsteps: [{id: a, shell: echo a}]\n").unwrap();
+    fs::write(
+        folder.join("look.yaml"),
+        "name: look\non: {cron: '0 3 * * *'}\nsteps: [{id: a, shell: echo a}]\n",
+    )
+    .unwrap();
     let Some(desk) = Desk::open(&home, Look::DESK, "/workflows/quay/look").await else { return };
     desk.shows("It belongs to the project quay").await;
     desk.shows("Its schedule and webhook do not count.").await;

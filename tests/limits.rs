@@ -10,8 +10,15 @@ mod support {
 
 use scripted_model::Model;
 use serde_json::{Value, json};
-use std::process::Command;
-use support::{claude, home::Home, phone::Phone};
+use std::{
+    process::Command,
+    time::{Duration, Instant},
+};
+use support::{
+    claude,
+    home::{DEADLINE, Home},
+    phone::Phone,
+};
 
 fn vigie_up(home: &Home) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vigie"));
@@ -66,6 +73,19 @@ impl Stage {
         all.iter().filter(|message| said(message, name, words)).count()
     }
 
+    async fn screen_shows(&self, name: &str, words: &str) {
+        let end = Instant::now() + DEADLINE;
+        loop {
+            let path = format!("/sessions/{name}/screen");
+            let screen: Value = self.home.desk().get(&path).await.unwrap();
+            if screen["lines"].to_string().contains(words) {
+                return;
+            }
+            assert!(Instant::now() < end, "{name} does not show `{words}`: {screen:#}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
     async fn retries(&self) {
         let done: Value =
             self.home.desk().post("/accounts/retry", &json!({ "account": "team" })).await.unwrap();
@@ -86,6 +106,8 @@ async fn what_a_limit_cuts_off_goes_on_after_its_reset_and_nothing_is_lost() {
     let limited = stage.home.session_is("PD-285", "limited").await;
     let until = limited["detail"].as_str().unwrap();
     assert!(until.starts_with("team is at its usage limit until "), "{limited}");
+    // It would go on by itself, past whatever was said meanwhile: that is taken back.
+    stage.screen_shows("PD-285", "Automatic continue cancelled").await;
     stage.tells("PD-286", "second => say the tide is out").await;
     stage.tells("PD-285", "third => say the boats are up").await;
     stage.home.session_is("PD-286", "limited").await;
@@ -107,6 +129,7 @@ async fn what_a_limit_cuts_off_goes_on_after_its_reset_and_nothing_is_lost() {
     }
     stage.phone.hears("team was at its usage limit from").await;
     assert_eq!(stage.phone.count("at its usage limit").await, 1, "one message in all");
+    assert_eq!(stage.model.heard_times("usage limit has reset"), 0, "by Vigie's word alone");
     stage.home.session_is("PD-285", "idle").await;
 }
 

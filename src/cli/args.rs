@@ -114,6 +114,7 @@ pub enum Command {
     /// Try an account again that is stopped: at its limit, not logged in
     Retry {
         /// Its name; all that are stopped without
+        #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
         account: Option<String>,
     },
     /// List the sessions

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     config::{PRICES_AS_OF, PRICES_FILE, PriceList},
     web::{
-        client::segment,
+        client::{ClientError, segment},
         csv::cell,
         shapes::{
             DelegationShape, Done, PriceShape, PricesShape, SetBudget, SpreadShape, UsageLine,
@@ -24,7 +24,7 @@ use vigie_core::money;
 
 pub(super) async fn run(args: Usage, desk: &Desk) -> Result<(), Failure> {
     if let Some(UsageWhat::Prices) = args.what {
-        return prices(desk);
+        return prices(desk).await;
     }
     let span = span(&args);
     if args.delegations {
@@ -164,29 +164,40 @@ fn took(millis: u64) -> String {
 }
 
 /// What holds here, whether Vigie runs or not: what runs reads the file when it changes.
-fn prices(desk: &Desk) -> Result<(), Failure> {
-    let list =
-        PriceList::load(&desk.around.config).map_err(|error| Failure::usage(error.to_string()))?;
-    let models = list.prices.iter().map(|(model, price)| PriceShape::new(model, price, &list.own));
-    let shape = PricesShape {
-        file: list.file.clone(),
-        us_permille: list.prices.us_permille(),
-        models: models.collect(),
+/// Those that count: of the Vigie that runs, which may have another configuration than this command.
+async fn prices(desk: &Desk) -> Result<(), Failure> {
+    let (shape, own) = match desk.client.get::<PricesShape>("/usage/prices").await {
+        Ok(shape) => {
+            (shape, format!("{PRICES_FILE} beside the configuration that Vigie runs with"))
+        }
+        Err(ClientError::NotRunning) => (prices_here(desk)?, {
+            desk.around.config.with_file_name(PRICES_FILE).display().to_string()
+        }),
+        Err(error) => return Err(error.into()),
     };
-    let own = desk.around.config.with_file_name(PRICES_FILE);
     desk.out.show(&shape, |out, shape| {
         let mut text = price_words(out, shape);
         let shipped = format!("list prices of {PRICES_AS_OF} that ship with Vigie");
         if let Some(file) = &shape.file {
             let _ = write!(text, "\n* of {}; the rest are {shipped}.", file.display());
         } else {
-            let own = own.display();
             let _ = write!(text, "\nThey are {shipped}. To change or add some, write {own}.");
         }
         text.push_str(
             "\nWhat you change there counts within seconds; an answer keeps the price of its moment.",
         );
         text
+    })
+}
+
+fn prices_here(desk: &Desk) -> Result<PricesShape, Failure> {
+    let list =
+        PriceList::load(&desk.around.config).map_err(|error| Failure::usage(error.to_string()))?;
+    let models = list.prices.iter().map(|(model, price)| PriceShape::new(model, price, &list.own));
+    Ok(PricesShape {
+        file: list.file.clone(),
+        us_permille: list.prices.us_permille(),
+        models: models.collect(),
     })
 }
 

@@ -154,6 +154,15 @@ pub enum TooLate {
 }
 
 impl Gate {
+    /// When nobody waited for an answer any more.
+    pub fn decided_at(&self) -> Option<Timestamp> {
+        match &self.state {
+            GateState::Open => None,
+            GateState::Answered { answer, .. } | GateState::Taken { answer, .. } => Some(answer.at),
+            GateState::Closed { at, .. } => Some(*at),
+        }
+    }
+
     /// The session that asks; `None`: a step of a run does.
     pub fn session(&self) -> Option<SessionId> {
         match &self.waits {

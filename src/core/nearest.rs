@@ -6,15 +6,24 @@ use std::cmp::Reverse;
 /// count; two swapped neighbours come before any other slip. Empty when nothing is plausible: a
 /// guess from afar is worse than none.
 pub fn nearest<'a>(word: &str, of: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
-    let wanted = word.trim().to_lowercase();
+    let word = word.trim();
+    if word.len() > LONGEST {
+        return Vec::new();
+    }
+    let wanted = word.to_lowercase();
+    let length = wanted.chars().count();
     let mut found: Vec<(Rank, &str)> = of
         .filter_map(|name| {
             let folded = name.to_lowercase();
+            // Each letter more is a slip.
+            if length.abs_diff(folded.chars().count()) > MOST_FORGIVEN {
+                return None;
+            }
             let slips = strsim::damerau_levenshtein(&wanted, &folded);
             let rank = Rank {
                 slips,
                 other_letters: letters(&wanted) != letters(&folded),
-                longer_or_shorter: wanted.chars().count().abs_diff(folded.chars().count()),
+                longer_or_shorter: length.abs_diff(folded.chars().count()),
                 same_start: Reverse(same_start(&wanted, &folded)),
             };
             (slips <= slips_forgiven(&wanted, &folded)).then_some((rank, name))
@@ -24,6 +33,11 @@ pub fn nearest<'a>(word: &str, of: impl Iterator<Item = &'a str>, most: usize) -
     found.dedup_by_key(|(_, name)| *name);
     found.into_iter().map(|(_, name)| name).take(most).collect()
 }
+
+/// Bytes of a word beyond which it was meant to be no name: slips are counted in the square of it.
+const LONGEST: usize = 512;
+/// Slips in a word, however long.
+const MOST_FORGIVEN: usize = 2;
 
 /// What makes one name likelier than another, the weightiest first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +53,7 @@ fn slips_forgiven(a: &str, b: &str) -> usize {
     match a.chars().count().min(b.chars().count()) {
         0..=2 => 0,
         3..=5 => 1,
-        _ => 2,
+        _ => MOST_FORGIVEN,
     }
 }
 
@@ -66,6 +80,14 @@ mod tests {
         assert_eq!(nearest("release", names.into_iter(), 3), Vec::<&str>::new());
         assert_eq!(nearest("x", ["y"].into_iter(), 3), Vec::<&str>::new());
         assert_eq!(nearest("PD-258", names.into_iter(), 0), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn what_is_no_name_costs_nothing() {
+        let long = "y".repeat(2_000_000);
+        let names = [long.as_str(), "release"];
+        assert_eq!(nearest(&long, names.into_iter(), 3), Vec::<&str>::new());
+        assert_eq!(nearest("relaese", names.into_iter(), 3), ["release"]);
     }
 
     proptest! {

@@ -33,6 +33,9 @@ pub struct Trouble {
     pub stand: Stand,
     /// Turns in a row that ended so after it was tried again.
     pub tries: u32,
+    /// The time that the agent named, where a person had it tried before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<Timestamp>,
     /// Where it was said to the people.
     pub said: Vec<Shown>,
     /// With which words; empty: nothing was said yet.

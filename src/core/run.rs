@@ -351,7 +351,7 @@ pub struct WorkflowView {
     /// What its last runs cost, in millionths of a dollar: least, median, most. `None`: no run yet that cost
     /// anything.
     pub cost: Option<[u64; 3]>,
-    /// Whether its webhook and schedule count.
+    /// Whether its webhook and schedule count, where it has any.
     pub triggers: bool,
 }
 

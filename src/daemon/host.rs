@@ -65,8 +65,10 @@ fn kb(text: &str, word: &str) -> Option<u64> {
 }
 
 fn disk(data: &Path) -> Option<Room> {
-    let (free, all) = (fs4::available_space(data).ok()?, fs4::total_space(data).ok()?);
-    Some(Room { free, all })
+    // As df(1) counts: what only root may take is nobody's.
+    let free = fs4::available_space(data).ok()?;
+    let taken = fs4::total_space(data).ok()?.saturating_sub(fs4::free_space(data).ok()?);
+    Some(Room { free, all: taken.saturating_add(free) })
 }
 
 #[cfg(test)]

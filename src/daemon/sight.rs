@@ -178,7 +178,8 @@ fn talk(spoken: Spoken, before: Option<usize>) -> Talk {
             let mut came = all.came;
             let some = all.said.into_iter().enumerate().skip(start).take(end - start);
             let said = some.map(|(at, one)| said(one, came.remove(&at)));
-            Talk { said: said.collect(), before: start, after: count - end, printed: None }
+            let unread = all.skipped.div_ceil(1 << 20);
+            Talk { said: said.collect(), before: start, after: count - end, unread, printed: None }
         }
     }
 }

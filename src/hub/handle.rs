@@ -5,7 +5,7 @@ use vigie_core::{
     caller::{AgentCommand, AgentRefusal, AgentReply, Host, Known, TokenHash},
     command::{Refusal, Reply, Request},
     decide::Event,
-    id::{BridgeName, ChatId},
+    id::{BridgeName, ChatId, SessionName},
     run::Hook,
 };
 
@@ -58,6 +58,13 @@ pub enum Mail {
     IsStill {
         bridge: BridgeName,
         chat: ChatId,
+        answer: oneshot::Sender<bool>,
+    },
+    /// Whether nothing about that makes a sound for this person now.
+    IsHushed {
+        bridge: BridgeName,
+        from: String,
+        session: Option<SessionName>,
         answer: oneshot::Sender<bool>,
     },
     Event(Event),
@@ -142,6 +149,19 @@ impl Inbox for Hub {
     async fn is_still(&self, bridge: &BridgeName, chat: &ChatId) -> Result<bool, NotAccepted> {
         let (answer, answered) = oneshot::channel();
         let mail = Mail::IsStill { bridge: bridge.clone(), chat: chat.clone(), answer };
+        self.mailbox.send(mail).await.map_err(|_| stopping())?;
+        answered.await.map_err(|_| stopping())
+    }
+
+    async fn is_hushed(
+        &self,
+        bridge: &BridgeName,
+        from: &str,
+        session: Option<&SessionName>,
+    ) -> Result<bool, NotAccepted> {
+        let (answer, answered) = oneshot::channel();
+        let (bridge, session) = (bridge.clone(), session.cloned());
+        let mail = Mail::IsHushed { bridge, from: from.into(), session, answer };
         self.mailbox.send(mail).await.map_err(|_| stopping())?;
         answered.await.map_err(|_| stopping())
     }

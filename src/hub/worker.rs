@@ -161,6 +161,10 @@ impl Worker {
             Mail::IsStill { bridge, chat, answer } => {
                 let _ = answer.send(self.state.is_still(&bridge, &chat));
             }
+            Mail::IsHushed { bridge, from, session, answer } => {
+                let now = self.clock.now();
+                let _ = answer.send(self.state.is_hushed_on(&bridge, &from, session.as_ref(), now));
+            }
             Mail::Request { request, answer } => {
                 let wanted = self.state.looks_up(&request.what);
                 match self.look_up(wanted).await {
@@ -338,7 +342,7 @@ impl Worker {
             }
             Mail::Admits { bridge, from, answer } => self.admits(&bridge, &from, answer),
             // What is in memory is thrown away. Whoever asked may have gone.
-            Mail::IsStill { answer, .. } => {
+            Mail::IsStill { answer, .. } | Mail::IsHushed { answer, .. } => {
                 let _ = answer.send(false);
             }
             // Whoever asked may have gone.

@@ -14,6 +14,8 @@ use std::{
 };
 use vigie_core::{nearest::nearest, text::reveal};
 
+/// Bytes of a path. Source: `PATH_MAX` of Linux.
+const LONGEST_PATH: usize = 4096;
 /// Names offered when there is no such file.
 const OFFERED: usize = 3;
 /// Files looked at for those names; a bigger folder is not searched to its end.
@@ -42,6 +44,8 @@ pub struct Copy {
 pub enum NoFile {
     #[error("there is no file {asked}{}", offer(near))]
     NotThere { asked: String, near: Vec<String> },
+    #[error("that is longer than a path may be, which is {most} bytes")]
+    TooLong { most: usize },
     #[error("patterns are not understood; name one file")]
     Pattern,
     #[error("{asked} is outside of the session's folder, and only files in it are sent")]
@@ -80,6 +84,9 @@ fn megabytes(bytes: u64) -> String {
 pub fn file(folder: &Path, asked: &str, most: u64, outgoing: &Path) -> Result<Copy, NoFile> {
     let asked = asked.trim();
     let words = || shown(asked);
+    if asked.len() > LONGEST_PATH {
+        return Err(NoFile::TooLong { most: LONGEST_PATH });
+    }
     let unreadable = |source| NoFile::Unreadable { asked: words(), source };
     let folder = fs::canonicalize(folder).map_err(unreadable)?;
     let path = match fs::canonicalize(folder.join(asked)) {

@@ -11,16 +11,21 @@ pub(crate) fn nearest<'a>(word: &str, of: impl IntoIterator<Item = &'a str>) -> 
     of.into_iter()
         .filter_map(|name| {
             let folded = name.to_lowercase();
-            let shorter = length.min(folded.chars().count());
+            let other = folded.chars().count();
+            let shorter = length.min(other);
             let forgiven = match shorter {
                 0..=1 => 0,
                 2..=5 => 1,
                 _ => 2,
             };
-            let slips = strsim::damerau_levenshtein(&wanted, &folded);
             // `timeout_sec` for `timeout`: a longer word for the same.
             let longer =
                 shorter > 3 && (wanted.starts_with(&folded) || folded.starts_with(&wanted));
+            // Each letter more is a slip.
+            if !longer && length.abs_diff(other) > forgiven {
+                return None;
+            }
+            let slips = strsim::damerau_levenshtein(&wanted, &folded);
             (slips <= forgiven || longer).then_some((slips, name))
         })
         .min_by_key(|(slips, _)| *slips)

@@ -1,6 +1,6 @@
 // The connection: live, coming back, or away; always true. It continues from the last change seen.
 import { get, model, apply, changed, load, onSignedOut, Refused } from "./model.js";
-import { clock, el } from "./dom.js";
+import { clock, el, pageMoved } from "./dom.js";
 
 const SILENT = 40_000; // two heartbeats and a half
 const AWAY = 30_000; // longer than this is no blip
@@ -127,15 +127,16 @@ const show = () => {
     set(mark, short);
   }
   for (const bar of document.querySelectorAll("[data-conn-bar]")) {
-    bar.hidden = !long;
     bar.className = `conn-bar ${look === "off" || look === "" ? "off" : ""}`.trim();
     // Only what changed, so that a button under the finger stays.
     const way = !long ? "" : state.out ? "in" : state.kind === "live" ? "" : "now";
     if (bar.dataset.says === `${way} ${long}`) continue;
     bar.dataset.says = `${way} ${long}`;
-    const held = bar.contains(document.activeElement);
+    const [held, before] = [bar.contains(document.activeElement), bar.offsetHeight];
+    bar.hidden = !long;
     bar.replaceChildren(long ?? "", ...(way === "in" ? [" ", el("a", { href: "/login" }, "Sign in")] : way === "now" ? [" ", tryNow()] : []));
     if (held) bar.querySelector("a, button")?.focus();
+    if (bar.offsetHeight !== before) pageMoved(); // all below it has
   }
 };
 

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use std::{path::Path, sync::Arc, time::Duration};
-use tokio::sync::{Mutex, Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::error;
 use vigie_core::{
@@ -13,6 +13,7 @@ use vigie_core::{
 
 use crate::{
     Clock, NAME, OpenError, TEXT_LIMIT,
+    hear::{Hushed, MOST_ASKS},
     store::{self, SayFailed, Store, StoreError},
 };
 
@@ -86,6 +87,9 @@ pub struct PhoneBridge {
     pub(crate) ill: watch::Sender<Option<String>>,
     /// Held by the one who listens.
     pub(crate) hearing: Mutex<()>,
+    /// Pages that have to know whether somebody sleeps, for whoever listens.
+    pub(crate) asks: mpsc::Sender<Hushed>,
+    pub(crate) asked: Mutex<mpsc::Receiver<Hushed>>,
     pub(crate) live: Arc<Semaphore>,
 }
 
@@ -94,6 +98,7 @@ impl PhoneBridge {
     /// as long as the disk needs.
     pub fn open(file: &Path, options: Options) -> Result<Arc<Self>, OpenError> {
         let store = Store::open(file, (options.clock)().timestamp_millis())?;
+        let (asks, asked) = mpsc::channel(MOST_ASKS);
         Ok(Arc::new(Self {
             store,
             clock: options.clock,
@@ -105,6 +110,8 @@ impl PhoneBridge {
             settled: watch::Sender::new(0),
             ill: watch::Sender::new(None),
             hearing: Mutex::new(()),
+            asks,
+            asked: Mutex::new(asked),
             live: Arc::new(Semaphore::new(LIVE_PAGES)),
         }))
     }
@@ -161,7 +168,10 @@ impl Bridge for PhoneBridge {
     }
 
     async fn hear(&self, inbox: &dyn Inbox, stop: CancellationToken) -> Result<(), Lost> {
-        self.hand_in(inbox, &stop).await
+        tokio::select! {
+            over = self.hand_in(inbox, &stop) => over,
+            () = self.answer_pages(inbox) => Ok(()), // it never ends
+        }
     }
 }
 

@@ -1,10 +1,14 @@
 //! Handing in what people did: in order, each until it is taken or set aside.
 
 use std::time::Duration;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use vigie_bridge_kit::handing::{ACCEPT, in_time};
-use vigie_core::bridge::{Accepted, Heard, Inbox, Lost, NotAccepted};
+use vigie_core::{
+    bridge::{Accepted, Bridge as _, Heard, Inbox, Lost, NotAccepted},
+    id::SessionName,
+};
 
 use crate::{
     PhoneBridge,
@@ -15,7 +19,41 @@ use crate::{
 /// to leave the disk alone, soon enough if nobody tells that it is well again.
 const WHILE_ILL: u32 = 2;
 
+/// Questions of pages that wait at a time.
+pub(crate) const MOST_ASKS: usize = 64;
+
+/// How long a page waits for the answer; what could not be asked makes its sound.
+const ASK: Duration = Duration::from_secs(2);
+
+/// Whether nothing about that session makes a sound for this person now.
+pub(crate) struct Hushed {
+    person: String,
+    session: Option<SessionName>,
+    answer: oneshot::Sender<bool>,
+}
+
 impl PhoneBridge {
+    /// Asks whoever listens.
+    pub(crate) async fn is_hushed(&self, person: &str, session: Option<&SessionName>) -> bool {
+        let (answer, answered) = oneshot::channel();
+        let ask = Hushed { person: person.into(), session: session.cloned(), answer };
+        if self.asks.try_send(ask).is_err() {
+            return false;
+        }
+        matches!(tokio::time::timeout(ASK, answered).await, Ok(Ok(true)))
+    }
+
+    /// Answers pages for as long as it is polled.
+    pub(crate) async fn answer_pages(&self, inbox: &dyn Inbox) {
+        let (bridge, mut asked) = (self.name(), self.asked.lock().await);
+        while let Some(Hushed { person, session, answer }) = asked.recv().await {
+            let hushed = inbox.is_hushed(&bridge, &person, session.as_ref());
+            let hushed = in_time(hushed, ACCEPT).await.unwrap_or_default();
+            let _ = answer.send(hushed); // the page may be gone
+        }
+        std::future::pending::<()>().await;
+    }
+
     /// Runs until `stop`.
     pub(crate) async fn hand_in(
         &self,

@@ -304,6 +304,26 @@ async fn the_live_stream_misses_nothing_over_reconnects_and_restarts() {
 }
 
 #[tokio::test]
+async fn what_rings_for_one_is_silent_for_who_sleeps_or_muted_it() {
+    let home = Home::start().await;
+    home.inbox.hush("tomas", Some("PD-285"));
+    let (ines, tomas) = (Client::new(home.address(), "ines"), Client::new(home.address(), "tomas"));
+    let cursor = ines.state().await["cursor"].as_str().unwrap().to_owned();
+    let failed = |name: &str| Post { level: Level::Ring, ..posts::text(name, "it failed") };
+    home.post(&main_chat(), failed("PD-285")).await;
+    home.post(&main_chat(), failed("docs")).await;
+    let levels = |changes: Value| {
+        let all = changes["messages"].as_array().unwrap().clone();
+        all.iter().map(|message| message["what"]["level"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(levels(ines.changes(&cursor).await), [json!("ring"), json!("ring")]);
+    assert_eq!(levels(tomas.changes(&cursor).await), [json!("note"), json!("ring")]);
+    let path = format!("/phone/api/live?from={cursor}");
+    let mut live = tomas.live(&path, None).await;
+    assert_eq!(levels(live.next().await.unwrap().data), [json!("note"), json!("ring")]);
+}
+
+#[tokio::test]
 async fn a_quiet_stream_shows_that_it_lives() {
     let home = Home::start().await;
     let page = Client::new(home.address(), "ines");

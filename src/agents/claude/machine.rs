@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 use vigie_core::{
-    agent::{AgentEvent, Doing, Held, Order, OrderKind, PromptForm, RefusedPrompt},
+    agent::{AgentEvent, Doing, FailureKind, Held, Order, OrderKind, PromptForm, RefusedPrompt},
     id::TurnId,
 };
 
@@ -63,6 +63,9 @@ pub(in crate::agents) struct Machine {
     /// Tools that began and did not end, the oldest first.
     calls: Vec<(ToolCall, Instant)>,
     stop: Stop,
+    /// A limit cut a turn off, and the program goes on with it by itself when that is over, unless it gets
+    /// an Esc before (`autoContinueAtUsageLimit`, 2.1.332; switched off, a dialog would open instead).
+    goes_on_alone: bool,
     turns: Vec<Turn>,
     /// Our last prompt that was taken: it may come back into the box after an Esc.
     last_taken: Option<String>,
@@ -95,6 +98,7 @@ impl Machine {
             mailbag: Mailbag::default(),
             calls: vec![],
             stop: Stop::No,
+            goes_on_alone: false,
             turns: vec![],
             last_taken: None,
             status: None,
@@ -120,6 +124,7 @@ impl Machine {
             || !self.requests.is_empty()
             || !matches!(self.stop, Stop::No)
             || !self.turns.is_empty()
+            || self.goes_on_alone
             || self.first_idle.is_none()
     }
 
@@ -243,6 +248,7 @@ impl Machine {
             }
             Hook::StopFailed { kind, text } if main => {
                 self.turn_ended(turn.as_ref());
+                self.goes_on_alone = *kind == FailureKind::Limit;
                 let (kind, text) = (*kind, text.clone());
                 self.report([AgentEvent::TurnFailed { turn, kind, text }]);
             }
@@ -288,6 +294,7 @@ impl Machine {
             self.alarm("prompts of this version of the agent carry no prompt id");
         }
         self.turns.push(Turn { id: turn.clone(), opened: now, seen_busy: false });
+        self.goes_on_alone = false;
         if let Some((prompt, taken)) = self.typist.submitted(text, turn.as_ref()) {
             self.last_taken = Some(prompt.text);
             self.report([taken]);
@@ -337,6 +344,7 @@ impl Machine {
         let input =
             if self.looks_at_box() { input_box::read(view.screen) } else { InputBox::Hidden };
         self.stopping(now, &input);
+        self.stay_stopped(now);
         self.notice_end_of_turn(now);
         let sight = Sight { gate: self.gate(now), input, screen: view.screen };
         let acts = self.typist.look(now, &sight);

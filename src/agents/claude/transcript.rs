@@ -24,8 +24,8 @@ use crate::agents::{
 };
 
 /// How much of the end of a transcript is read, in bytes. Most of a transcript is the program's own
-/// bulk, so this is many hours of talk.
-const READ: u64 = 64 << 20;
+/// bulk, so this is hours of talk; it is read again whenever a page that shows it is drawn.
+const READ: u64 = 12 << 20;
 /// Longest line about something that is neither a person's nor the agent's words, in characters.
 const NOTE_CHARS: usize = 160;
 /// Results of tools that are kept, the newest.

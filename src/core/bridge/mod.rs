@@ -365,6 +365,17 @@ pub trait Inbox: Send + Sync {
     async fn is_still(&self, _bridge: &BridgeName, _chat: &ChatId) -> Result<bool, NotAccepted> {
         Ok(true)
     }
+
+    /// Whether nothing about that session, or about Vigie itself, may make a sound for this person now:
+    /// their quiet hours, and what they muted. Only services that have one chat for several people ask.
+    async fn is_hushed(
+        &self,
+        _bridge: &BridgeName,
+        _from: &str,
+        _session: Option<&SessionName>,
+    ) -> Result<bool, NotAccepted> {
+        Ok(false)
+    }
 }
 
 /// What to tell the person at once where the service has a place for it (a tap's answer).

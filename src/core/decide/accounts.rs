@@ -194,6 +194,10 @@ impl Work<'_> {
     /// next digest, and offers what there is to do.
     fn ask_about_money(&mut self, spender: &Spender, words: &str) {
         let short = words.split(". ").next().unwrap_or(words);
+        let asks = self.state.blocked(spender, self.now).filter(|it| it.until == Until::Said);
+        let in_all = asks.and_then(|blocked| self.state.limit_of(&self.renewed(&blocked)));
+        let in_all = in_all.map(|limit| format!(" That is {} in all.", money::exact(limit)));
+        let words = format!("{words}{}", in_all.unwrap_or_default());
         let post = show::note(Level::Ring, Rich::plain(words), vec![go_on(spender)]);
         match spender {
             Spender::Session(id) => {
@@ -259,6 +263,13 @@ impl Work<'_> {
 
     /// As often as it takes for what waits to fit. Gives what it may cost now, and what.
     fn renew(&mut self, blocked: &Blocked) -> String {
+        let account = self.renewed(blocked);
+        let limit = self.state.limit_of(&account).unwrap_or_default();
+        self.put(Row::Account(account));
+        format!("{} for {}", money::exact(limit), self.state.label(&blocked.scope))
+    }
+
+    fn renewed(&self, blocked: &Blocked) -> Account {
         let account = self.state.account(&blocked.scope, self.now);
         let again = account.renewed.saturating_add(1);
         let once = blocked.limit / u64::from(again);
@@ -266,10 +277,7 @@ impl Work<'_> {
         let times = needed.div_ceil(once.max(1)).saturating_sub(1);
         let times = u32::try_from(times).unwrap_or(u32::MAX).max(again);
         let (told, changed) = (ToldOf::Nothing, self.now);
-        let account = Account { renewed: times, told, changed, ..account };
-        let limit = self.state.limit_of(&account).unwrap_or_default();
-        self.put(Row::Account(account));
-        format!("{} for {}", money::exact(limit), self.state.label(&blocked.scope))
+        Account { renewed: times, told, changed, ..account }
     }
 
     /// What may be spent has changed: threads say how they stand now.
@@ -308,7 +316,10 @@ impl Work<'_> {
         self.may_spend(by)?;
         let scope = self.scope_named(name)?;
         let waiting = self.spenders_in(&scope);
+        // The day's money is the day's alone: whatever waits for its own as well still does.
+        let of_all = matches!(scope, Scope::Day { .. });
         if wanted == Wanted::More
+            && !of_all
             && waiting.iter().any(|spender| self.state.waits_for_somebody(spender, self.now))
         {
             // Whatever keeps it, which may be the day's money.

@@ -5,8 +5,8 @@ use crate::{
     Timestamp,
     bridge::Level,
     gate::{Gate, Waits},
-    id::{HumanId, ProjectName, RunId, SessionId},
-    ringing::{Happened, Kind, Loudness, Muted},
+    id::{BridgeName, HumanId, ProjectName, RunId, SessionId, SessionName},
+    ringing::{Happened, Kind, Loudness, Muted, Urgent},
     state::{Row, State},
 };
 
@@ -107,6 +107,29 @@ impl State {
         let hours = ringing.people.get(human)?;
         let urgent = ringing.is_urgent(*kind, name, project.as_ref());
         if urgent { None } else { hours.quiet_until(now) }
+    }
+}
+
+impl State {
+    /// Whether nothing about that session, or about Vigie itself, wakes whoever goes by that id there. Where
+    /// kinds of events are urgent, it could be one of them.
+    pub fn is_hushed_on(
+        &self,
+        bridge: &BridgeName,
+        from: &str,
+        session: Option<&SessionName>,
+        now: Timestamp,
+    ) -> bool {
+        let Some(human) = self.human_of(bridge, from) else { return false };
+        let session = session.and_then(|name| self.session_named(name.as_str()));
+        let cause = match session {
+            Some(session) => self.cause_in(Kind::Notice, session.id),
+            None => Cause::vigie(),
+        };
+        let sleeps = self.sleeps_until(&human, &cause, now).is_some();
+        let mut urgent = self.rules.ringing.urgent.iter();
+        let by_kind = urgent.any(|rule| matches!(rule, Urgent::Kind(_)));
+        self.muted_until(&human, &cause, now).is_some() || sleeps && !by_kind
     }
 }
 

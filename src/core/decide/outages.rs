@@ -10,7 +10,7 @@ use serde_json::json;
 use std::collections::BTreeSet;
 use vigie_workflow::value::StepPath;
 
-use super::{About, Work, commands::NEEDS_TALKER, hush::Cause, requests::NEAR};
+use super::{About, Work, afford::Spender, commands::NEEDS_TALKER, hush::Cause, requests::NEAR};
 use crate::{
     Timestamp,
     bridge::Post,
@@ -101,7 +101,13 @@ impl State {
 
     /// Why that session does not work now; `None`: it does, or could.
     pub fn limited(&self, session: &Session, now: Timestamp) -> Option<LimitedView> {
-        self.limited_by_account(session).or_else(|| self.limited_by_money(session, now))
+        // What goes on by itself hides nothing that somebody has to say.
+        let money = self.limited_by_money(session, now);
+        let (asks, passes) = match money {
+            Some(view) if view.ends == Ends::BySomebody => (Some(view), None),
+            other => (None, other),
+        };
+        asks.or_else(|| self.limited_by_account(session)).or(passes)
     }
 
     fn limited_by_account(&self, session: &Session) -> Option<LimitedView> {
@@ -227,10 +233,18 @@ impl Work<'_> {
             zone: None,
             stand: Stand::UntilSaid,
             tries: 0,
+            early: None,
             said: Vec::new(),
             said_words: String::new(),
         });
-        if !first && !holds {
+        // Too early is no sign that the time is wrong.
+        let early = trouble.early.take().filter(|at| *at > self.now && !holds);
+        // Nor is a try within the minute that was named, of which the seconds are not said.
+        let too_early = early.is_some()
+            || named.as_ref().is_some_and(|named| {
+                (TimeDelta::zero()..TimeDelta::minutes(1)).contains(&(self.now - named.at))
+            });
+        if !first && !holds && !too_early {
             trouble.tries += 1;
         }
         if first || !holds {
@@ -245,11 +259,19 @@ impl Work<'_> {
                 Stand::Until { at, named: Named::ByAgent }
             }
             (stand, None) if holds && !first => stand,
-            (_, named) => self.stand(&trouble, named.map(|named| named.at)),
+            (_, named) => match (early, named.map(|named| named.at)) {
+                (Some(early), named) => self.until_named(named.map_or(early, |at| at.max(early))),
+                (None, named) => self.stand(&trouble, named),
+            },
         };
-        let another = matches!((before, trouble.stand),
-            (Stand::Until { at: old, .. }, Stand::Until { at, named: Named::ByAgent }) if at > old + ANOTHER)
-            || !holds && matches!(trouble.stand, Stand::Until { named: Named::ByAgent, .. });
+        let named_anew = match (before, trouble.stand) {
+            (Stand::Until { at: old, .. }, Stand::Until { at, named: Named::ByAgent }) => {
+                !holds || at > old + ANOTHER
+            }
+            (_, Stand::Until { named: Named::ByAgent, .. }) => !holds,
+            _ => false,
+        };
+        let another = named_anew && !too_early;
         let gave_up = why.passes() && trouble.stand == Stand::UntilSaid;
         if another || gave_up {
             trouble.said.clear();
@@ -281,11 +303,15 @@ impl Work<'_> {
         let pause = pauses[tries.min(pauses.len() - 1)];
         let named = named.filter(|at| trouble.tries == 0 || *at > self.now + pause);
         if let Some(at) = named {
-            let at = at.max(self.now) + self.jitter(AFTER_RESET_MS);
-            return Stand::Until { at, named: Named::ByAgent };
+            return self.until_named(at);
         }
         let spread = u64::try_from(pause.num_milliseconds() / 5).unwrap_or_default();
         Stand::Until { at: self.now + pause + self.jitter(spread), named: Named::ByUs }
+    }
+
+    fn until_named(&mut self, at: Timestamp) -> Stand {
+        let at = at.max(self.now) + self.jitter(AFTER_RESET_MS);
+        Stand::Until { at, named: Named::ByAgent }
     }
 
     /// The service answered a turn of that session: if that began after the account was stopped, it
@@ -335,6 +361,14 @@ impl Work<'_> {
         }
     }
 
+    fn note_early(&mut self, account: &AccountName) {
+        let Some(mut trouble) = self.state.troubles.get(account).cloned() else { return };
+        if let Stand::Until { at, named: Named::ByAgent } = trouble.stand {
+            trouble.early = Some(at);
+            self.put_trouble(account, Some(trouble));
+        }
+    }
+
     fn lets_go(&mut self, account: &AccountName) {
         let Some(mut trouble) = self.state.troubles.get(account).cloned() else { return };
         trouble.stand = Stand::GoesOn { next: self.now, works: Works::NotYet };
@@ -358,20 +392,16 @@ impl Work<'_> {
                 // What may not begin for the money it would cost lets the next go first.
                 let went = ready.into_iter().any(|id| self.hand_next(id));
                 let went = went || self.hand_step_of(&account);
-                let pause = if went { STAGGER_MS } else { BLOCKED_MS };
-                let next = self.now + TimeDelta::milliseconds(pause.cast_signed());
-                let next = next + self.jitter(pause);
-                if let Some(mut trouble) = self.state.troubles.get(&account).cloned() {
-                    trouble.stand = Stand::GoesOn { next, works };
-                    self.put_trouble(&account, Some(trouble));
-                }
+                self.goes_on_in(&account, works, if went { STAGGER_MS } else { BLOCKED_MS });
                 continue;
             }
             // Whatever is on its way will tell whether it works.
             let tells = |s: &Session| {
-                s.turn.is_some() || s.is_in_a_turn() || self.state.line_of(s.id).next().is_some()
+                let waits = self.state.line_of(s.id).next().is_some() && !self.is_poor(s.id);
+                s.turn.is_some() || s.is_in_a_turn() || waits
             };
-            let none = self.state.held(&account).next().is_none() && !steps;
+            // Who has no money waits for a person, and keeps nobody.
+            let none = !self.state.held(&account).any(|s| !self.is_poor(s.id)) && !steps;
             let mut at_work = self.state.agents_at_work();
             let step_tells = at_work.any(|(known, step, _)| {
                 self.state.account_of_step(known.row.id, step).as_ref() == Some(&account)
@@ -380,13 +410,29 @@ impl Work<'_> {
             let telling = step_tells || self.state.of_account(&account).any(tells);
             if none && (works == Works::Yes || !telling) {
                 self.account_is_well(&account);
+            } else if next <= self.now && self.state.ready(&account).next().is_some() {
+                self.goes_on_in(&account, works, STAGGER_MS);
             }
         }
     }
 
+    /// The next of its sessions is looked at so many milliseconds later, and not all at once.
+    fn goes_on_in(&mut self, account: &AccountName, works: Works, pause: u64) {
+        let next = self.now + TimeDelta::milliseconds(pause.cast_signed()) + self.jitter(pause);
+        if let Some(mut trouble) = self.state.troubles.get(account).cloned() {
+            trouble.stand = Stand::GoesOn { next, works };
+            self.put_trouble(account, Some(trouble));
+        }
+    }
+
+    /// Whether only a person's word about money lets it go on.
+    fn is_poor(&self, id: SessionId) -> bool {
+        self.state.waits_for_somebody(&Spender::Session(id), self.now)
+    }
+
     /// In the order in which they go on.
     fn ready_of(&self, account: &AccountName) -> Vec<SessionId> {
-        let ready = self.state.ready(account);
+        let ready = self.state.ready(account).filter(|s| !self.is_poor(s.id));
         let mut ready: Vec<_> = ready.map(|s| (order(self.state, s), s.id)).collect();
         ready.sort_unstable();
         ready.into_iter().map(|(_, id)| id).collect()
@@ -418,7 +464,7 @@ impl Work<'_> {
             if !trouble.is_said() && (soon || !trouble.holds()) {
                 continue;
             }
-            let post = words::post(self.state, &account, &trouble);
+            let post = words::post(self.state, &account, &trouble, self.now);
             let words = words::of(&post);
             if !trouble.is_said() {
                 trouble.said = self.say_of_account(&account, trouble.why, &post);
@@ -520,6 +566,7 @@ impl Work<'_> {
             return Err(Refusal::NoAccount { name: name.into(), near, known });
         }
         for account in &meant {
+            self.note_early(account);
             self.lets_go(account);
         }
         let names: Vec<_> = meant.iter().map(ToString::to_string).collect();

@@ -158,6 +158,12 @@ impl Work<'_> {
 
     /// Shows on the person's own message what became of it.
     pub(super) fn mark(&mut self, message: &PromptMessage, mark: Mark) {
+        self.drop_words(message);
+        self.mark_as(message, mark, NewestOf::Receipt { heard: message.heard }, None);
+    }
+
+    /// Words about it that would still come are not true any more.
+    pub(super) fn drop_words(&mut self, message: &PromptMessage) {
         let words = Some(NewestOf::Words { heard: message.heard });
         let outdated = self
             .state
@@ -168,7 +174,6 @@ impl Work<'_> {
             old.state = DeliveryState::Replaced;
             self.put(Row::Delivery(old));
         }
-        self.mark_as(message, mark, NewestOf::Receipt { heard: message.heard }, None);
     }
 
     /// It is stored, and perhaps waits. Where calls are counted, words about that come only if they

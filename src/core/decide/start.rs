@@ -28,6 +28,9 @@ pub(super) struct Beginning {
     pub isolated: Isolated,
 }
 
+/// A line of a list, and of a topic's name on a phone.
+const LONGEST_TITLE: usize = 200;
+
 impl Work<'_> {
     /// A person starts a session; under the Lord's name it is the Lord, with a fresh context.
     pub(super) fn start(&mut self, start: &Start, by: &HumanId) -> Result<SessionId, Refusal> {
@@ -38,6 +41,12 @@ impl Work<'_> {
         let project = self.project(project)?;
         let agent = start.agent.as_deref().or(of_lord.map(|lord| lord.agent.as_str()));
         let agent = self.agent(agent, &project)?;
+        if start.title.trim().chars().count() > LONGEST_TITLE {
+            let words = format!(
+                "a title has {LONGEST_TITLE} characters at most; what is to be done belongs into the prompt"
+            );
+            return Err(Refusal::BadName(words));
+        }
         let title = match (start.title.trim(), start.prompt.as_deref()) {
             ("", Some(prompt)) => show::last_words(prompt),
             (title, _) => title.into(),

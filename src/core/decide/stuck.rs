@@ -9,6 +9,7 @@ use crate::{
     bridge::{Action, Button, Level, Weight},
     caller::Principal,
     delivery::Rank,
+    gate::Gate,
     id::SessionId,
     ringing::Kind,
     session::{Life, Session},
@@ -37,7 +38,11 @@ impl State {
         {
             return None;
         }
-        Some(silent.since.max(begun).max(session.heard.unwrap_or(begun)) + after)
+        // Until then it was a person who gave no sign.
+        let of_it = self.gates.values().filter(|gate| gate.session() == Some(session.id));
+        let decided = of_it.filter_map(Gate::decided_at).max().unwrap_or(begun);
+        let heard = session.heard.unwrap_or(begun);
+        Some(silent.since.max(begun).max(heard).max(decided) + after)
     }
 
     /// Whether it asked for something in this turn that it has not fetched.

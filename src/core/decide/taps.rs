@@ -166,7 +166,9 @@ impl Work<'_> {
     }
 
     fn interrupt_all(&mut self) -> Told {
-        let works = |session: &&Session| matches!(session.life, Life::Working { .. });
+        let works = |session: &&Session| {
+            matches!(session.life, Life::Working { .. }) || session.cut.is_some()
+        };
         let working: Vec<_> = self.state.live().filter(works).map(|session| session.id).collect();
         if working.is_empty() {
             return Told::Unseen("Nothing works. Nothing was stopped.".into());

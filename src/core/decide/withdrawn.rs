@@ -41,6 +41,9 @@ impl Work<'_> {
             let why = "it was deleted before it went in".into();
             prompt.state = PromptState::Refused { why, at: self.now };
             spared.push(prompt.session);
+            if let Some(message) = prompt.message.clone() {
+                self.drop_words(&message);
+            }
             self.put(Row::Prompt(prompt));
         }
         spared

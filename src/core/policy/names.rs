@@ -8,7 +8,7 @@ use super::{
     Asking,
     pattern::{Follow, Place},
 };
-use crate::risk::{self, Seen, base};
+use crate::risk::{self, Seen, base, braces};
 
 /// A longer text in a tool's input is no path.
 const LONGEST_PATH: usize = 4096;
@@ -120,7 +120,10 @@ impl Names {
         let field = |name: &str| input.get(name).and_then(Value::as_str);
         let own = ["file_path", "notebook_path", "path"].into_iter().filter_map(field);
         if risk::is_file_tool(tool) && input.is_object() {
-            self.files.extend(own.map(plain));
+            for path in own {
+                self.files.push(plain(path));
+                self.files.extend(by_other_ways(path).into_iter().map(named));
+            }
         } else if !PROSE.contains(&tool) && !tool.starts_with(OURS) {
             self.files.extend(texts(input).into_iter().flat_map(|text| pieces(&text)).map(named));
         }
@@ -162,6 +165,7 @@ impl Names {
         self.files.extend(seen.files.iter().flat_map(|file| pieces(file)).map(named));
         let mut programs = seen.commands.iter().filter_map(|words| words.first());
         let given = programs.any(|program| GIVES.contains(&base(program)));
+        let here = [".".to_owned()];
         for words in &seen.commands {
             let Some((program, rest)) = words.split_first() else { continue };
             if program.contains('/') || risk::is_assignment(program) {
@@ -176,6 +180,11 @@ impl Names {
             let listed = given && (LISTS.contains(&name) || rest.iter().any(|it| it == "ls-files"));
             if listed || goes_down(name, rest) {
                 self.below(rest);
+            }
+            if deletes_below(name, rest) {
+                let folders = rest.iter().filter(|word| !word.starts_with('-') && *word != "clean");
+                let folders: Vec<_> = folders.cloned().collect();
+                self.below(if folders.is_empty() { &here } else { &folders });
             }
             let bare = rest.iter().filter(|word| !word.starts_with('-') && *word != "ls-files");
             // Only what is looked for.
@@ -218,6 +227,16 @@ fn goes_down(name: &str, rest: &[String]) -> bool {
         || TAKES_ALL.contains(&name)
         || TAKES_ALL_IF.contains(&name) && flagged(&['r', 'R', 'a'])
         || risk::finds_and_runs(name, rest)
+}
+
+/// Whether it deletes what it finds below the folders it is given, or below the one it runs in.
+fn deletes_below(name: &str, rest: &[String]) -> bool {
+    let given = |word: &str| rest.iter().any(|it| it == word);
+    match name {
+        "find" => given("-delete"),
+        "git" => given("clean") && !given("-n") && !given("--dry-run"),
+        _ => false,
+    }
 }
 
 /// Whether it searches all below the folder it runs in, where it is given none.
@@ -279,42 +298,6 @@ fn pieces(word: &str) -> Vec<String> {
     all.extend(by_other_ways(word));
     all.retain(|piece| !piece.is_empty() && piece.len() <= LONGEST_PATH);
     all
-}
-
-/// `a{b,c}` is `ab` and `ac`. Where that would be too many, what stands between the braces, and the word
-/// with anything in their place.
-fn braces(word: &str) -> Vec<String> {
-    let mut done = Vec::new();
-    let mut left = vec![word.to_owned()];
-    while let Some(word) = left.pop() {
-        let Some((open, close)) = choice(&word) else {
-            done.push(word);
-            continue;
-        };
-        if left.len() + done.len() >= MOST_PIECES {
-            done.extend(word.split(['{', ',', '}']).map(ToOwned::to_owned));
-            done.push(with_any(word));
-            continue;
-        }
-        let parts = word[open + 1..close].split(',');
-        left.extend(parts.map(|part| format!("{}{part}{}", &word[..open], &word[close + 1..])));
-    }
-    done
-}
-
-/// The innermost braces that hold several.
-fn choice(word: &str) -> Option<(usize, usize)> {
-    word.match_indices('}').find_map(|(close, _)| {
-        let open = word[..close].rfind('{')?;
-        word[open..close].contains(',').then_some((open, close))
-    })
-}
-
-fn with_any(mut word: String) -> String {
-    while let Some((open, close)) = choice(&word) {
-        word.replace_range(open..=close, "*");
-    }
-    word
 }
 
 /// The texts of one line in a tool's input.

@@ -356,6 +356,9 @@ fn a_denied_file_is_found_under_every_spelling() {
         "eval \"cat dep\"\"loy/key\"",
         "cat $'dep\\x6coy/key'",
         ". deploy/env",
+        "find . -delete",
+        "find -delete",
+        "git clean -fdx",
     ] {
         assert_eq!(reads(denied), "deny", "{denied}");
     }
@@ -397,6 +400,9 @@ fn what_names_no_denied_file_goes_on() {
         "rm -rf target",
         "find src -name '*.rs' | xargs wc -l",
         "git ls-files src | wc -l",
+        "find src -delete",
+        "git clean -fdx src",
+        "git clean -n",
         "echo /root/x",
         "curl -d '[{\"a\":{\"b\":1},\"c\":2},{\"a\":1,\"c\":2},{\"a\":1,\"c\":2},{\"a\":1,\"c\":2},{\"a\":1,\"c\":2},{\"a\":1,\"c\":2},{\"a\":1,\"c\":2}]' https://example.org",
     ] {
@@ -410,6 +416,8 @@ fn tools_of_files_are_about_the_files_they_name_or_search() {
     for (tool, input, effect) in [
         ("Read", json!({ "file_path": "/home/ines/quay/deploy/key" }), "deny"),
         ("Read", json!({ "file_path": "src/../deploy/key" }), "deny"),
+        ("Read", json!({ "file_path": "/proc/self/cwd/deploy/key" }), "deny"),
+        ("Edit", json!({ "file_path": "/proc/1/root/home/ines/quay/deploy/key" }), "deny"),
         ("Read", json!({ "file_path": "src/a.rs" }), "none"),
         ("NotebookEdit", json!({ "notebook_path": "deploy/a.ipynb" }), "deny"),
         ("MultiEdit", json!({ "file_path": "deploy/a", "edits": [] }), "deny"),
@@ -523,4 +531,29 @@ fn whatever_a_policy_says_is_written_down_and_read_again() {
     assert_eq!(serde_json::from_str::<Policy>(&json).unwrap(), whole, "{json}");
     assert!(serde_json::from_str::<Policy>(&json.replace("ask_two", "ask_three")).is_err());
     assert!(serde_json::from_str::<Policy>(&json.replace("a/**", "../a")).is_err());
+}
+
+#[test]
+fn what_the_shell_makes_of_words_is_what_is_forbidden() {
+    let deny = [commands(Effect::Deny, &["curl *"])];
+    for denied in [
+        "env -S 'curl x'",
+        "env -iS 'curl x'",
+        "env '-Scurl x'",
+        "env --split-string='curl x' y",
+        "env -S 'curl\\_x'",
+        "{curl,http://x}",
+        "c{ur,}l x",
+        "c{u..u}rl x",
+        "taskset 1 curl x",
+        "chrt -b 0 curl x",
+        "prlimit --nofile=10 curl x",
+        "alias g=curl; g x",
+        "alias g='curl x'\ng",
+    ] {
+        assert_eq!(runs(&deny, denied), "deny", "{denied}");
+    }
+    for other in ["env -u x make", "echo {a,b}", "git commit -m '{curl}'", "alias ll='ls -l'"] {
+        assert_eq!(runs(&deny, other), "none", "{other}");
+    }
 }

@@ -37,7 +37,7 @@ pub(crate) const LOOKED_THROUGH: [&str; 7] =
     ["env", "nohup", "setsid", "command", "time", "timeout", "nice"];
 
 /// Programs that run a program whose place among their words is not plain.
-pub(crate) const RUNS_OTHERS: [&str; 27] = [
+pub(crate) const RUNS_OTHERS: [&str; 61] = [
     "sudo",
     "doas",
     "su",
@@ -65,6 +65,40 @@ pub(crate) const RUNS_OTHERS: [&str; 27] = [
     "batch",
     "ionice",
     "stdbuf",
+    "taskset",
+    "chrt",
+    "setarch",
+    "linux32",
+    "linux64",
+    "prlimit",
+    "numactl",
+    "setpriv",
+    "capsh",
+    "cgexec",
+    "cpulimit",
+    "firejail",
+    "bwrap",
+    "proot",
+    "fakeroot",
+    "fakechroot",
+    "unbuffer",
+    "rlwrap",
+    "xvfb-run",
+    "dbus-run-session",
+    "dbus-launch",
+    "ltrace",
+    "valgrind",
+    "perf",
+    "torsocks",
+    "proxychains",
+    "proxychains4",
+    "tini",
+    "dumb-init",
+    "gosu",
+    "su-exec",
+    "chpst",
+    "runcon",
+    "hyperfine",
 ];
 
 /// Words of the shell behind which a program stands, and programs that run one elsewhere.
@@ -226,11 +260,29 @@ impl Judge<'_> {
                 seen.unfed.push(plain.map(|word| word.text.clone()).collect());
             }
         }
-        let words = &command.words
-            [command.words.iter().take_while(|word| is_assignment(&word.text)).count()..];
+        if let Some(filled) = filled_in(&command.words) {
+            let (writes, reads) = (command.writes.clone(), command.reads.clone());
+            self.command(&Command { words: filled, writes, reads, ..*command }, depth);
+        }
+        let set = command.words.iter().take_while(|word| is_assignment(&word.text)).count();
+        let (set, words) = command.words.split_at(set);
+        // What is kept in a variable may be run by its name.
+        let kept = set.iter().filter_map(|word| word.text.split_once('='));
+        for (_, script) in kept.filter(|(_, value)| value.contains(char::is_whitespace)) {
+            self.script(&format!("{script} $more"), depth + 1);
+        }
         let Some(first) = words.first() else { return };
         let name = base(&first.text);
         self.simple(words, depth);
+        if let Some(text) = split_by_env(words) {
+            self.script(&text, depth + 1);
+        }
+        if name == "alias" {
+            for (_, script) in words[1..].iter().filter_map(|word| word.text.split_once('=')) {
+                // Whatever is given to it stands behind.
+                self.script(&format!("{script} $more"), depth + 1);
+            }
+        }
         if command.piped {
             self.found.extend(fed(words));
         }
@@ -332,6 +384,36 @@ impl Judge<'_> {
     }
 }
 
+/// The words with their braces filled in, as the shell does before it knows which is the program; `None`:
+/// there are none.
+fn filled_in(words: &[Word]) -> Option<Vec<Word>> {
+    let mut filled = Vec::new();
+    for word in words {
+        let all = shell::braces(&word.text).into_iter().filter(|text| !text.is_empty());
+        filled.extend(all.map(|text| Word { text, dynamic: word.dynamic }));
+    }
+    (filled != words).then_some(filled)
+}
+
+/// What `env -S` makes words of, with the words behind it.
+/// Source: env(1) of the GNU coreutils; `\_` is a blank there.
+fn split_by_env(words: &[Word]) -> Option<String> {
+    let env = words.iter().position(|word| base(&word.text) == "env")?;
+    let (at, glued) = words.iter().enumerate().skip(env + 1).find_map(|(at, word)| {
+        let text = &word.text;
+        if let Some(long) = text.strip_prefix("--") {
+            let (flag, value) = long.split_once('=').map_or((long, None), |(f, v)| (f, Some(v)));
+            return (flag.starts_with('s') && "split-string".starts_with(flag))
+                .then_some((at, value));
+        }
+        let (_, value) = text.strip_prefix('-')?.split_once('S')?;
+        Some((at, Some(value).filter(|value| !value.is_empty())))
+    })?;
+    let text: Vec<&str> =
+        glued.into_iter().chain(words[at + 1..].iter().map(|word| word.text.as_str())).collect();
+    Some(text.join(" ").replace("\\_", " "))
+}
+
 /// Whether it runs the program text that it is given.
 pub(crate) fn is_interpreter(name: &str) -> bool {
     let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -385,6 +467,32 @@ mod tests {
         let words: Vec<&str> = found.iter().map(|finding| finding.words).collect();
         assert_eq!(words[..2], ["deletes files", "runs what another program prints"]);
         assert!(found.is_sorted_by_key(|finding| std::cmp::Reverse(finding.risk)));
+    }
+
+    #[test]
+    fn what_env_splits_and_braces_make_is_judged() {
+        for text in [
+            "env -S 'rm -rf zap'",
+            "env -vS'rm -rf zap'",
+            "env --split-string 'rm -r' zap",
+            "env -S 'rm\\_-rf\\_zap'",
+            "{rm,-rf,zap}",
+            "r{m,} -rf zap",
+            "taskset 1 rm -rf zap",
+            "alias x='rm -rf'",
+            "x='rm -rf'; $x y",
+        ] {
+            assert_eq!(
+                judge(text, "/p").first().map(|found| found.risk),
+                Some(Risk::Code),
+                "{text}"
+            );
+        }
+        for text in
+            ["env -S 'cargo test'", "echo {1..3}", "env A='-S rm' cargo test", "A='a b' make"]
+        {
+            assert!(judge(text, "/p").iter().all(|found| found.risk < Risk::Code), "{text}");
+        }
     }
 
     #[test]

@@ -232,8 +232,7 @@ impl<'a> Request<'a> {
             let value = self.line(&folder);
             self.facts.insert(0, Fact { label: "Folder".into(), value });
         }
-        let sight =
-            Revealed { text: Rich::default(), hidden: self.hidden, look_alikes: self.look_alikes };
+        let sight = Revealed::counted(self.hidden, self.look_alikes);
         let unseen = warning(&sight);
         let worst = self.found.iter().map(|finding| finding.risk).max().unwrap_or(Risk::Plain);
         let risk = if unseen.is_some() { Risk::Code } else { worst };

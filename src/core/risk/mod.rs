@@ -16,7 +16,7 @@ pub(crate) use command::{
 pub use describe::{Described, describe, risk_of};
 pub use digest::digest;
 pub(crate) use place::{absolute as resolved, is_harmless};
-pub(crate) use shell::{Command, Word, read as read_words};
+pub(crate) use shell::{Command, Word, braces, read as read_words};
 
 /// The tools whose files stand in fields of their own.
 const FILE_TOOLS: [&str; 9] =

@@ -38,6 +38,67 @@ pub(crate) fn read(text: &str) -> Script {
     reader.script
 }
 
+/// Ways to fill in the braces of a word.
+const MOST_BRACES: usize = 64;
+
+/// `a{b,c}` is `ab` and `ac`. Where that would be too many, what stands between the braces, and the word
+/// with anything in their place.
+pub(crate) fn braces(word: &str) -> Vec<String> {
+    let mut done = Vec::new();
+    let mut left = vec![word.to_owned()];
+    while let Some(word) = left.pop() {
+        let Some((open, close)) = choice(&word) else {
+            done.push(word);
+            continue;
+        };
+        if left.len() + done.len() >= MOST_BRACES {
+            done.extend(word.split(['{', ',', '}']).map(ToOwned::to_owned));
+            done.push(with_any(word));
+            continue;
+        }
+        // The last one first, so that they are done in the order in which they stand.
+        for part in parts(&word[open + 1..close]).into_iter().rev() {
+            left.push(format!("{}{part}{}", &word[..open], &word[close + 1..]));
+        }
+    }
+    done
+}
+
+/// The innermost braces that hold several.
+fn choice(word: &str) -> Option<(usize, usize)> {
+    word.match_indices('}').find_map(|(close, _)| {
+        let open = word[..close].rfind('{')?;
+        let inside = &word[open + 1..close];
+        (inside.contains(',') || range(inside).is_some()).then_some((open, close))
+    })
+}
+
+fn with_any(mut word: String) -> String {
+    while let Some((open, close)) = choice(&word) {
+        word.replace_range(open..=close, "*");
+    }
+    word
+}
+
+/// What stands between braces: `a,b`, or `a..c`.
+fn parts(inside: &str) -> Vec<String> {
+    match range(inside) {
+        Some((first, last)) if first <= last => (first..=last).map(String::from).collect(),
+        Some((first, last)) => (last..=first).rev().map(String::from).collect(),
+        None => inside.split(',').map(ToOwned::to_owned).collect(),
+    }
+}
+
+/// Of single characters: longer numbers are no part of a program's name, and of a file's only a pattern's.
+fn range(inside: &str) -> Option<(char, char)> {
+    let (first, last) = inside.split_once("..")?;
+    let one = |text: &str| {
+        let mut letters = text.chars();
+        letters.next().filter(|c| c.is_ascii_alphanumeric() && letters.next().is_none())
+    };
+    one(first).zip(one(last))
+}
+
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Redirection {
     #[default]

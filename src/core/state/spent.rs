@@ -20,9 +20,11 @@ pub struct Spent {
 }
 
 impl Spent {
-    fn add(&mut self, at: Timestamp, each: TimeDelta) {
+    fn add(&mut self, at: Timestamp, each: TimeDelta, most: i32) {
         self.calls.push_back(at);
-        self.all_free = Some(self.all_free.map_or(at, |free| free.max(at)) + each);
+        // No more is owed than a whole budget, though its calls were made when it was a larger one.
+        let free = self.all_free.map_or(at, |free| free.max(at)) + each;
+        self.all_free = Some(free.min(at + each * most));
     }
 
     /// When the newest calls are fewer than `left`, in a budget whose calls come free a `window` after
@@ -54,8 +56,9 @@ impl State {
         let Some(budget) = self.limits_of(bridge, chat).budget else { return };
         let (purse, each) = (self.purse(bridge, chat), each(budget));
         let spent = self.spent.entry(purse).or_default();
+        let most = i32::try_from(budget.calls).unwrap_or(i32::MAX);
         for _ in 0..calls {
-            spent.add(at, each);
+            spent.add(at, each, most);
         }
     }
 }
@@ -63,4 +66,22 @@ impl State {
 /// [`Budget::each`], for reckoning with times.
 pub fn each(budget: Budget) -> TimeDelta {
     TimeDelta::from_std(budget.each()).unwrap_or(TimeDelta::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_that_became_smaller_owes_one_of_it() {
+        let begin: Timestamp = "2026-12-01T13:00:00Z".parse().unwrap();
+        let mut spent = Spent::default();
+        // A hundred and fifty within fifteen seconds, as ten a second bears, counted as one in five.
+        for call in 0..150 {
+            spent.add(begin + TimeDelta::milliseconds(call * 100), TimeDelta::seconds(5), 10);
+        }
+        let last = begin + TimeDelta::milliseconds(14_900);
+        let free = |left: usize| spent.fewer_left(left, TimeDelta::seconds(5)).unwrap() - last;
+        assert_eq!([10, 8, 1].map(|left| free(left).num_seconds()), [5, 15, 50]);
+    }
 }

@@ -2,6 +2,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
 };
+use unicode_width::UnicodeWidthChar as _;
 
 use super::{
     Rich, Span, Style,
@@ -10,14 +11,20 @@ use super::{
 };
 
 /// A text in which everything can be seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Revealed {
     pub text: Rich,
     /// Characters that nobody would have seen.
     pub hidden: usize,
     /// Letters that look like others.
     pub look_alikes: usize,
+    /// Marks over and under the letter that was shown last.
+    stacked: usize,
 }
+
+/// Marks over and under one letter; more than any script writes would paint over the lines around it.
+/// Source: Unicode, Stream-Safe Text Format allows 30; what people write has four at most (Tibetan, five).
+const MOST_STACKED: usize = 6;
 
 /// Makes visible what a reader would miss: `⟦U+202E⟧` for a character that leaves no mark,
 /// `⟦а Cyrillic⟧` for a letter that passes for a Latin one. The brackets stand in the text, so it
@@ -30,7 +37,7 @@ pub struct Revealed {
 /// and nothing else in the text is of that script: Russian prose stays as it is.
 pub fn reveal(text: &str) -> Revealed {
     let prose = text.chars().any(|c| is_of_a_mixed_up_script(c) && plain_letter(c).is_none());
-    let mut shown = Revealed { text: Rich::default(), hidden: 0, look_alikes: 0 };
+    let mut shown = Revealed::default();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let word = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
@@ -44,6 +51,7 @@ pub fn reveal(text: &str) -> Revealed {
         }
         rest = after;
     }
+    shown.end_stack();
     shown
 }
 
@@ -80,12 +88,35 @@ pub fn reveal_styled(rich: &Rich) -> Rich {
 }
 
 impl Revealed {
+    /// What several texts held together.
+    pub(crate) fn counted(hidden: usize, look_alikes: usize) -> Self {
+        Self { hidden, look_alikes, ..Self::default() }
+    }
+
     fn mark(&mut self, c: char, before: Option<char>, after: Option<char>) {
         if is_invisible(c) && !shapes_an_emoji(c, before, after) {
+            self.end_stack();
             self.hidden += 1;
             self.text.push(&format!("⟦U+{:04X}⟧", u32::from(c)), Some(Style::Hidden));
-        } else {
+            return;
+        }
+        let stacks = !is_invisible(c) && !c.is_ascii() && c.width() == Some(0);
+        if !stacks {
+            self.end_stack();
+        }
+        self.stacked += usize::from(stacks);
+        if self.stacked <= MOST_STACKED {
             self.text.text.push(c);
+        }
+    }
+
+    /// Says how many marks were left out of the stack that ends here.
+    fn end_stack(&mut self) {
+        let more = self.stacked.saturating_sub(MOST_STACKED);
+        self.stacked = 0;
+        if more > 0 {
+            self.hidden += more;
+            self.text.push(&format!("⟦{more} more marks⟧"), Some(Style::Hidden));
         }
     }
 
@@ -96,6 +127,7 @@ impl Revealed {
         for c in word.chars() {
             match plain_letter(c) {
                 Some((_, script)) if suspect => {
+                    self.end_stack();
                     self.look_alikes += 1;
                     self.text.push(&format!("⟦{c} {script}⟧"), Some(Style::LookAlike));
                 }
@@ -176,6 +208,18 @@ mod tests {
             warning(&three).as_deref(),
             Some("3 hidden characters. It runs exactly as shown.")
         );
+    }
+
+    #[test]
+    fn marks_that_pile_up_are_counted_and_not_painted_over_other_lines() {
+        let piled = format!("a{}b", "\u{0301}".repeat(206));
+        let a = format!("a{}⟦200 more marks⟧b", "\u{0301}".repeat(6));
+        assert_eq!(shown(&piled), (a.clone(), 200, 0));
+        assert_eq!(shown(&piled[..piled.len() - 1]).0, a[..a.len() - 1]);
+        for text in ["Vie\u{0302}\u{0323}t Nam", "\u{1112}\u{1161}\u{11AB}", "בְּרֵאשִׁית", "ที่นี่"]
+        {
+            assert_eq!(shown(text), (text.into(), 0, 0), "as it is written");
+        }
     }
 
     #[test]

@@ -118,9 +118,11 @@ const tell = (look, short, long) => {
   const mark = byId("conn"), bar = byId("conn-bar");
   mark.className = `conn ${look}`.trim();
   if (mark.textContent !== short) mark.textContent = short;
-  bar.hidden = !long;
   bar.className = `conn-bar ${look === "off" ? "off" : ""}`.trim();
-  if (bar.textContent !== (long ?? "")) bar.textContent = long ?? "";
+  if (bar.hidden === !long && bar.textContent === (long ?? "")) return;
+  const before = bar.offsetHeight;
+  Object.assign(bar, { hidden: !long, textContent: long ?? "" });
+  if (bar.offsetHeight !== before) hasMoved(); // all below it has
 };
 const heard = () => {
   Object.assign(line, { heard: Date.now(), tries: 0, late: null });
@@ -320,4 +322,6 @@ document.addEventListener("keydown", (event) => {
 });
 
 localise(document);
+const tab = document.querySelector(".tabs [aria-current]");
+if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - (tab.parentElement.clientWidth - tab.offsetWidth) / 2;
 connect();

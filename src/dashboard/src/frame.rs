@@ -115,7 +115,7 @@ impl Frame<'_> {
                     (entry("Audit", "/audit", "i-plan", Some(Tab::Audit)))
                     (entry("System", "/system", "i-system", Some(Tab::System)))
                 }
-                p.conn id="conn" role="status" { "Connecting" }
+                p.conn.late id="conn" role="status" { "Connecting" }
                 (self.me())
             }
         }

@@ -1,5 +1,6 @@
-//! The graph of a run: where its steps stand, drawn as SVG. A library lays it out; where it cannot, or
-//! where that is wider than a screen, the steps stand in rows of what may run at the same time.
+//! The graph of a run: where its steps stand, drawn as SVG. A library lays it out; where it cannot, the
+//! steps stand in rows of what may run at the same time. Many steps with the same neighbours stand in one
+//! frame; what is still wider than its place is moved sideways there.
 
 use dagre::{
     EdgeLabel, LayoutOptions, NodeLabel, Point,
@@ -7,7 +8,7 @@ use dagre::{
 };
 use maud::{Markup, html};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -36,9 +37,17 @@ const MARGIN: f64 = 4.0;
 const NARROWEST: f64 = 116.0;
 const WIDEST: f64 = 220.0;
 
-/// Letters of a name, and of the line under it, that fit into the widest.
-const LETTERS: usize = 21;
-const SUB_LETTERS: usize = 32;
+/// So many steps with the same neighbours stand in one frame.
+const FRAMED: usize = 4;
+/// Between a frame and what stands in it.
+const PADDING: f64 = 8.0;
+
+/// Letters of a name, and of the line under it, that fit into the widest; a letter of the widest of
+/// `--sans` in look.css, in pixels.
+const LETTERS: usize = 20;
+const LETTER: f64 = 8.7;
+const SUB_LETTERS: usize = 29;
+const SUB_LETTER: f64 = 6.6;
 
 /// More steps or arrows than that are put into rows: the library takes its time over them.
 const MOST_STEPS: usize = 80;
@@ -54,7 +63,15 @@ struct Node<'a> {
     width: f64,
 }
 
-/// Where everything stands: middles of the nodes, and the way of each arrow.
+/// What the layout takes as one: a step, or several that need the same and that the same ones need.
+struct Block {
+    steps: Vec<usize>,
+    columns: usize,
+    width: f64,
+    height: f64,
+}
+
+/// Where everything stands: middles of the blocks, and the way of each arrow.
 struct Layout {
     /// Where the leftmost of it lies.
     left: f64,
@@ -64,48 +81,82 @@ struct Layout {
     ways: Vec<String>,
 }
 
-/// From one node to another, by their places.
+/// From one step or block to another, by their places.
 type Arrow = (usize, usize);
 
-/// `page` is the address of the run. Nothing where there are no steps.
-pub fn draw(page: &str, graph: &[GraphStep], steps: &[StepView], now: Timestamp) -> Markup {
+/// The graph, and whether it is to have the whole width of a page.
+pub struct Drawing {
+    pub picture: Markup,
+    pub wide: bool,
+}
+
+/// `page` is the address of the run. A sentence where there are no steps.
+pub fn draw(page: &str, graph: &[GraphStep], steps: &[StepView], now: Timestamp) -> Drawing {
     if graph.is_empty() {
-        return html! { p.dim.small { "No steps are known yet." } };
+        let picture = html! { p.dim.small { "No steps are known yet." } };
+        return Drawing { picture, wide: false };
     }
     let by_name: BTreeMap<_, _> = steps.iter().map(|step| (step.step.as_str(), step)).collect();
     let nodes: Vec<_> = graph.iter().map(|step| node(step, &by_name, steps, now)).collect();
-    let arrows = arrows(graph);
-    let label = sentence(&nodes);
-    let whole = with_library(&nodes, &arrows);
-    let (narrow, wide) = match whole {
-        Some(whole) if whole.width <= STILL_NARROW => (whole, None),
-        whole if is_wide(graph) => {
-            let wide = whole.filter(|whole| whole.width <= WIDE);
-            let wide = wide.unwrap_or_else(|| in_rows(&nodes, &arrows, WIDE));
-            (in_rows(&nodes, &arrows, NARROW), Some(wide))
+    let picture = Picture { page, label: sentence(&nodes), arrows: arrows(graph), nodes };
+    let narrow = picture.laid_out(NARROW);
+    if narrow.width() <= STILL_NARROW && !narrow.has_frames() {
+        return Drawing { picture: picture.svg(&narrow, "graph", NARROW), wide: false };
+    }
+    let picture = if narrow.has_frames() {
+        let wide = picture.laid_out(WIDE);
+        html! {
+            div.narrow-graph { (picture.fitted(&narrow, STILL_NARROW)) }
+            div.wide-graph { (picture.fitted(&wide, WIDE)) }
         }
-        _ => (in_rows(&nodes, &arrows, NARROW), None),
+    } else {
+        picture.fitted(&narrow, STILL_NARROW)
     };
-    let picture = |layout: &Layout, class: &str, least: f64| {
-        svg(page, &nodes, &arrows, layout, class, least, &label)
-    };
-    match wide {
-        None => picture(&narrow, "graph", NARROW),
-        Some(wide) => html! {
-            (picture(&narrow, "graph narrow", NARROW))
-            (picture(&wide, "graph wide", WIDE))
-        },
+    Drawing { picture, wide: true }
+}
+
+/// All that is drawn, wherever it will stand.
+struct Picture<'a> {
+    page: &'a str,
+    label: String,
+    nodes: Vec<Node<'a>>,
+    arrows: Vec<Arrow>,
+}
+
+/// It, in its place.
+struct Placed {
+    blocks: Vec<Block>,
+    arrows: Vec<Arrow>,
+    layout: Layout,
+}
+
+impl Placed {
+    fn width(&self) -> f64 {
+        self.layout.width
+    }
+
+    fn has_frames(&self) -> bool {
+        self.blocks.iter().any(|block| block.steps.len() > 1)
     }
 }
 
-/// Whether more steps may run at the same time than stand beside each other in a narrow drawing: then
-/// there is one over the whole width of a page as well.
-pub fn is_wide(graph: &[GraphStep]) -> bool {
-    let mut levels = BTreeMap::new();
-    for level in levels_of(graph.len(), &arrows(graph)) {
-        *levels.entry(level).or_insert(0_usize) += 1;
+impl Picture<'_> {
+    /// With frames that are at most so wide.
+    fn laid_out(&self, most: f64) -> Placed {
+        let (blocks, arrows) = blocks(&self.nodes, &self.arrows, most - 2.0 * MARGIN);
+        let layout = with_library(&blocks, &arrows).unwrap_or_else(|| in_rows(&blocks, &arrows));
+        Placed { blocks, arrows, layout }
     }
-    levels.values().any(|count| *count > 3)
+
+    /// As wide as its place where it is about so wide, and to be moved sideways where it is wider.
+    fn fitted(&self, placed: &Placed, place: f64) -> Markup {
+        if placed.width() <= place {
+            return self.svg(placed, "graph", placed.width());
+        }
+        html! {
+            div.scroll-x tabindex="0" role="region" aria-label="Graph" { (self.svg(placed, "graph broad", 0.0)) }
+        }
+    }
 }
 
 fn node<'a>(
@@ -119,7 +170,7 @@ fn node<'a>(
     let name = if step.title.is_empty() { &step.step } else { &step.title };
     let label = shortened(&text::reveal(name).text.text, LETTERS);
     let sub = shortened(&text::reveal(&sub(step, view, steps, now)).text.text, SUB_LETTERS);
-    let width = (29.0 + 8.0 * letters(&label)).max(22.0 + 5.9 * letters(&sub));
+    let width = (36.0 + LETTER * letters(&label)).max(22.0 + SUB_LETTER * letters(&sub));
     Node { step, view, look, say, label, sub, width: width.clamp(NARROWEST, WIDEST) }
 }
 
@@ -192,20 +243,74 @@ fn sentence(nodes: &[Node]) -> String {
     sentence
 }
 
+/// Steps with the same neighbours as one block each, and the arrows between blocks; a frame is at most so wide.
+fn blocks(nodes: &[Node], arrows: &[Arrow], most: f64) -> (Vec<Block>, Vec<Arrow>) {
+    let mut neighbours = vec![(BTreeSet::new(), BTreeSet::new()); nodes.len()];
+    for (from, to) in arrows {
+        neighbours[*to].0.insert(*from);
+        neighbours[*from].1.insert(*to);
+    }
+    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (place, key) in neighbours.iter().enumerate() {
+        alike.entry(key).or_default().push(place);
+    }
+    let mut taken: Vec<Vec<usize>> = Vec::new();
+    for steps in alike.into_values() {
+        if steps.len() >= FRAMED {
+            taken.push(steps);
+        } else {
+            taken.extend(steps.into_iter().map(|step| vec![step]));
+        }
+    }
+    taken.sort_unstable(); // as the steps are written
+    let mut block_of = vec![0; nodes.len()];
+    for (place, steps) in taken.iter().enumerate() {
+        for step in steps {
+            block_of[*step] = place;
+        }
+    }
+    let between = arrows.iter().map(|(from, to)| (block_of[*from], block_of[*to]));
+    let between: BTreeSet<_> = between.collect();
+    let blocks = taken.into_iter().map(|steps| block(steps, nodes, most)).collect();
+    (blocks, between.into_iter().collect())
+}
+
+fn block(steps: Vec<usize>, nodes: &[Node], most: f64) -> Block {
+    let cell = cell(&steps, nodes);
+    if steps.len() == 1 {
+        return Block { steps, columns: 1, width: cell, height: HEIGHT };
+    }
+    let fits = |columns: &usize| row_width(*columns, cell) + 2.0 * PADDING <= most;
+    let columns = (1..=steps.len()).rev().find(fits).unwrap_or(1);
+    let rows = number(steps.len().div_ceil(columns));
+    let width = row_width(columns, cell) + 2.0 * PADDING;
+    let height = rows * (HEIGHT + GAP) - GAP + 2.0 * PADDING;
+    Block { steps, columns, width, height }
+}
+
+/// How wide the widest of them is.
+fn cell(steps: &[usize], nodes: &[Node]) -> f64 {
+    steps.iter().map(|step| nodes[*step].width).fold(0.0, f64::max)
+}
+
+fn row_width(columns: usize, cell: f64) -> f64 {
+    number(columns) * (cell + GAP) - GAP
+}
+
 /// `None`: there is too much of it, or the library cannot.
-fn with_library(nodes: &[Node], arrows: &[Arrow]) -> Option<Layout> {
-    if nodes.len() > MOST_STEPS || arrows.len() > MOST_ARROWS {
+fn with_library(blocks: &[Block], arrows: &[Arrow]) -> Option<Layout> {
+    if blocks.len() > MOST_STEPS || arrows.len() > MOST_ARROWS {
         return None;
     }
     // A picture that cannot be drawn so is drawn in rows; the page is there in any case.
-    catch_unwind(AssertUnwindSafe(|| laid_out(nodes, arrows))).ok().flatten()
+    catch_unwind(AssertUnwindSafe(|| laid_out(blocks, arrows))).ok().flatten()
 }
 
-fn laid_out(nodes: &[Node], arrows: &[Arrow]) -> Option<Layout> {
+fn laid_out(blocks: &[Block], arrows: &[Arrow]) -> Option<Layout> {
     let options = GraphOptions { directed: true, multigraph: false, compound: false };
     let mut graph = Graph::with_options(options);
-    for (place, node) in nodes.iter().enumerate() {
-        let label = NodeLabel { width: node.width, height: HEIGHT, ..NodeLabel::default() };
+    for (place, block) in blocks.iter().enumerate() {
+        let label = NodeLabel { width: block.width, height: block.height, ..NodeLabel::default() };
         graph.set_node(place.to_string(), Some(label));
     }
     for (from, to) in arrows {
@@ -222,16 +327,16 @@ fn laid_out(nodes: &[Node], arrows: &[Arrow]) -> Option<Layout> {
         ..LayoutOptions::default()
     };
     dagre::layout(&mut graph, Some(options));
-    let mut at = Vec::with_capacity(nodes.len());
+    let mut at = Vec::with_capacity(blocks.len());
     let (mut left, mut right, mut height) = (0.0_f64, 0.0_f64, 0.0_f64);
-    for (place, node) in nodes.iter().enumerate() {
+    for (place, block) in blocks.iter().enumerate() {
         let label = graph.node(&place.to_string())?;
         let (x, y) = (label.x?, label.y?);
         if !x.is_finite() || !y.is_finite() {
             return None;
         }
-        right = right.max(x + node.width / 2.0 + MARGIN);
-        height = height.max(y + HEIGHT / 2.0 + MARGIN);
+        right = right.max(x + block.width / 2.0 + MARGIN);
+        height = height.max(y + block.height / 2.0 + MARGIN);
         at.push((x, y));
     }
     let mut ways = Vec::with_capacity(arrows.len());
@@ -279,80 +384,93 @@ fn levels_of(count: usize, arrows: &[Arrow]) -> Vec<usize> {
     levels
 }
 
-/// Rows of what may run at the same time, broken where they are wider than `most`.
-fn in_rows(nodes: &[Node], arrows: &[Arrow], most: f64) -> Layout {
-    let levels = levels_of(nodes.len(), arrows);
-    let mut rows: Vec<Vec<usize>> = Vec::new();
+/// Rows of what may run at the same time.
+fn in_rows(blocks: &[Block], arrows: &[Arrow]) -> Layout {
+    let levels = levels_of(blocks.len(), arrows);
     let deepest = levels.iter().copied().max().unwrap_or(0);
-    for level in 0..=deepest {
-        let mut row: Vec<usize> = Vec::new();
-        let mut taken = 0.0;
-        for place in (0..nodes.len()).filter(|place| levels[*place] == level) {
-            let more = nodes[place].width + GAP;
-            if !row.is_empty() && taken + more > most - 2.0 * MARGIN + GAP {
-                rows.push(std::mem::take(&mut row));
-                taken = 0.0;
-            }
-            taken += more;
-            row.push(place);
-        }
-        rows.push(row);
+    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); deepest + 1];
+    for (place, level) in levels.into_iter().enumerate() {
+        rows[level].push(place);
     }
     let row_width = |row: &Vec<usize>| {
-        let all: f64 = row.iter().map(|place| nodes[*place].width + GAP).sum();
+        let all: f64 = row.iter().map(|place| blocks[*place].width + GAP).sum();
         all - GAP + 2.0 * MARGIN
     };
     let width = rows.iter().map(row_width).fold(0.0, f64::max);
-    let mut at = vec![(0.0, 0.0); nodes.len()];
-    for (number_of_row, row) in rows.iter().enumerate() {
-        let y = MARGIN + HEIGHT / 2.0 + number(number_of_row) * (HEIGHT + BETWEEN_ROWS);
+    let mut at = vec![(0.0, 0.0); blocks.len()];
+    let mut top = MARGIN;
+    for row in &rows {
+        let height = row.iter().map(|place| blocks[*place].height).fold(0.0, f64::max);
         let mut x = (width - row_width(row)) / 2.0 + MARGIN;
         for place in row {
-            at[*place] = (x + nodes[*place].width / 2.0, y);
-            x += nodes[*place].width + GAP;
+            at[*place] = (x + blocks[*place].width / 2.0, top + height / 2.0);
+            x += blocks[*place].width + GAP;
         }
+        top += height + BETWEEN_ROWS;
     }
-    let height = 2.0 * MARGIN + number(rows.len()) * (HEIGHT + BETWEEN_ROWS) - BETWEEN_ROWS;
-    let ways = arrows.iter().map(|(from, to)| across(at[*from], at[*to])).collect();
-    Layout { left: 0.0, width, height, at, ways }
+    let edge = |place: usize, side: f64| {
+        let (x, y) = at[place];
+        (x, y + side * blocks[place].height / 2.0)
+    };
+    let ways = arrows.iter().map(|(from, to)| across(edge(*from, 1.0), edge(*to, -1.0)));
+    let ways = ways.collect();
+    Layout { left: 0.0, width, height: top - BETWEEN_ROWS + MARGIN, at, ways }
 }
 
 /// From the lower edge of one to the upper edge of the other.
-fn across(from: (f64, f64), to: (f64, f64)) -> String {
-    let (y, end) = (from.1 + HEIGHT / 2.0, to.1 - HEIGHT / 2.0);
+fn across((x, y): (f64, f64), (x_end, end): (f64, f64)) -> String {
     let middle = f64::midpoint(y, end);
-    let (x, x_end) = (from.0, to.0);
     format!("M{x:.1} {y:.1}C{x:.1} {middle:.1} {x_end:.1} {middle:.1} {x_end:.1} {end:.1}")
 }
 
-fn svg(
-    page: &str,
-    nodes: &[Node],
-    arrows: &[Arrow],
-    layout: &Layout,
-    class: &str,
-    least: f64,
-    label: &str,
-) -> Markup {
-    // A small picture is not blown up: it stands in the middle.
-    let width = layout.width.max(least);
-    let left = layout.left + (layout.width - width) / 2.0;
-    let view = format!("{left:.0} 0 {width:.0} {:.0}", layout.height);
-    html! {
-        svg class=(class) viewBox=(view) role="group" aria-label=(label) {
-            @for (way, (from, to)) in layout.ways.iter().zip(arrows) {
-                path class=(arrow_class(&nodes[*from], &nodes[*to])) d=(way) {}
+impl Picture<'_> {
+    /// A picture that is narrower than `least` is not blown up: it stands in the middle.
+    fn svg(&self, placed: &Placed, class: &str, least: f64) -> Markup {
+        let Placed { blocks, arrows, layout } = placed;
+        let width = layout.width.max(least);
+        let left = layout.left + (layout.width - width) / 2.0;
+        let view = format!("{left:.0} 0 {width:.0} {:.0}", layout.height);
+        let (width, height) = (format!("{width:.0}"), format!("{:.0}", layout.height));
+        html! {
+            svg class=(class) viewBox=(view) width=(width) height=(height) role="group" aria-label=(self.label) {
+                @for (way, (from, to)) in layout.ways.iter().zip(arrows) {
+                    path class=(self.arrow_class(&blocks[*from], &blocks[*to])) d=(way) {}
+                }
+                @for (block, at) in blocks.iter().zip(&layout.at) { (self.block(block, *at)) }
             }
-            @for (node, at) in nodes.iter().zip(&layout.at) { (picture(page, node, *at)) }
         }
     }
-}
 
-fn arrow_class(from: &Node, to: &Node) -> &'static str {
-    match (from.look, to.look) {
-        ("done", _) => "edge done",
-        (_, "queued") => "edge next",
-        _ => "edge",
+    fn block(&self, block: &Block, (x, y): (f64, f64)) -> Markup {
+        if let [only] = block.steps.as_slice() {
+            return picture(self.page, &self.nodes[*only], (x, y));
+        }
+        let cell = cell(&block.steps, &self.nodes);
+        let (left, top) = (x - block.width / 2.0, y - block.height / 2.0);
+        let place = |number_of_step: usize| {
+            let column = number(number_of_step % block.columns);
+            let row = number(number_of_step / block.columns);
+            let x = left + PADDING + column * (cell + GAP) + cell / 2.0;
+            (x, top + PADDING + row * (HEIGHT + GAP) + HEIGHT / 2.0)
+        };
+        html! {
+            rect.frame x=(format!("{left:.1}")) y=(format!("{top:.1}"))
+                width=(format!("{:.1}", block.width)) height=(format!("{:.1}", block.height)) rx="10" {}
+            @for (at, step) in block.steps.iter().enumerate() {
+                (picture(self.page, &self.nodes[*step], place(at)))
+            }
+        }
+    }
+
+    fn arrow_class(&self, from: &Block, to: &Block) -> &'static str {
+        let all = |block: &Block, look: &str| {
+            block.steps.iter().all(|step| self.nodes[*step].look == look)
+        };
+        match (all(from, "done"), all(to, "queued")) {
+            (true, _) => "edge done",
+            (false, true) => "edge next",
+            (false, false) => "edge",
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     board::strip,
     frame::{Page, Tab},
     gate::{self, Asked, May},
-    graph,
+    graph::{self, Drawing},
     pieces::{act, state},
     runs::{run_href, workflow_href},
     steps::{goes_on, has_log, look, run_ended, run_look, run_why, step_took, took},
@@ -132,13 +132,16 @@ fn steering(view: &RunView) -> Markup {
 
 fn whole(run: &Run) -> Markup {
     let view = run.view;
-    let wide = view.made_of.as_ref().is_some_and(|made_of| graph::is_wide(&made_of.graph));
+    let href = run_href(&view.name);
+    let drawing = |made_of: &MadeOf| graph::draw(&href, &made_of.graph, &view.steps, run.now);
+    let drawing = view.made_of.as_ref().map(drawing);
+    let wide = drawing.as_ref().is_some_and(|drawing| drawing.wide);
     html! {
         div class=(if wide { "stack run-wide" } else { "cols graphed" }) {
             @if !run.asked.is_empty() {
                 div.gate-place.stack { @for asked in run.asked { (gate::card(asked, run.may, run.now)) } }
             }
-            (plot(run))
+            (plot(run, drawing))
             div.stack.rest {
                 (steps(run))
                 (log(run))
@@ -149,12 +152,11 @@ fn whole(run: &Run) -> Markup {
     }
 }
 
-fn plot(run: &Run) -> Markup {
-    let view = run.view;
+fn plot(run: &Run, drawing: Option<Drawing>) -> Markup {
     html! {
         section.stack.plot aria-label="Graph" {
-            @if let Some(made_of) = &view.made_of {
-                div.panel.chart-panel { (graph::draw(&run_href(&view.name), &made_of.graph, &view.steps, run.now)) }
+            @if let Some((made_of, drawing)) = run.view.made_of.as_ref().zip(drawing) {
+                div.panel.chart-panel { (drawing.picture) }
                 (facts(run, made_of))
             }
         }

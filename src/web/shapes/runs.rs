@@ -31,7 +31,7 @@ pub struct WorkflowShape {
     pub mistakes: usize,
     /// What its last runs cost, in millionths of a dollar: least, median, most.
     pub cost: Option<[u64; 3]>,
-    /// Whether its webhook and schedule count.
+    /// Whether its webhook and schedule count, where it has any.
     pub triggers: bool,
 }
 

@@ -54,7 +54,7 @@ fn resolve<'a>(reader: &Reader<'a>, scopes: &mut Scopes<'a>, number: usize) {
                 before.push(*found);
             } else {
                 let what = format!("there is no step `{}` here", shortened(need));
-                let hint = elsewhere(scopes, number, need);
+                let hint = if reader.is_full() { None } else { elsewhere(scopes, number, need) };
                 let severity = crate::problem::Severity::Error;
                 reader.problem(severity, *span, what, hint);
             }

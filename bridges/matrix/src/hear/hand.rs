@@ -249,20 +249,33 @@ impl Hearing<'_> {
         }
     }
 
-    /// Tells a person what they need not be told again soon.
+    /// Tells a person what they need not be told again soon; in between, that it is as before.
     async fn not_taken(self, row: &Waiting, spot: &Spot, words: String, about: String) {
-        let (room, from, now) = (row.room.clone(), spot.from.clone(), self.bridge.now());
-        let told = {
-            let (room, from, about) = (room.clone(), from.clone(), about.clone());
-            self.written(move |db| heard::told(db, &room, &from, &about)).await
-        };
-        let told = told.and_then(DateTime::from_timestamp_millis);
-        if told.is_some_and(|told| now - told < policy::AGAIN) {
+        let now = self.bridge.now();
+        let shortly = format!("shortly {about}");
+        let in_full = self.last_told(row, spot, &about).await;
+        if in_full.is_none_or(|told| now - told >= policy::AGAIN) {
+            self.not_read(row, spot, words).await;
+            return self.note_told(row, spot, about).await;
+        }
+        let last = in_full.max(self.last_told(row, spot, &shortly).await);
+        if last.is_some_and(|told| now - told < policy::SHORTLY) {
             debug!(event = row.event, about, "refused as before");
             return;
         }
-        self.not_read(row, spot, words).await;
-        let at = now.timestamp_millis();
+        self.not_read(row, spot, policy::AS_BEFORE.into()).await;
+        self.note_told(row, spot, shortly).await;
+    }
+
+    async fn last_told(self, row: &Waiting, spot: &Spot, about: &str) -> Option<Timestamp> {
+        let (room, from, about) = (row.room.clone(), spot.from.clone(), about.to_owned());
+        let told = self.written(move |db| heard::told(db, &room, &from, &about)).await;
+        told.and_then(DateTime::from_timestamp_millis)
+    }
+
+    async fn note_told(self, row: &Waiting, spot: &Spot, about: String) {
+        let at = self.bridge.now().timestamp_millis();
+        let (room, from) = (row.room.clone(), spot.from.clone());
         self.written(move |db| heard::tell(db, &room, &from, &about, at)).await;
     }
 

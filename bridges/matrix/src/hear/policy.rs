@@ -8,9 +8,16 @@ use crate::{
     store::heard::{Hindrance, Trust},
 };
 
-/// How often somebody is told the same about the same: who writes ten messages at once needs one
-/// answer.
+/// How often somebody is told the same about the same, with all that is to be done about it.
 pub(super) const AGAIN: TimeDelta = TimeDelta::days(1);
+
+/// And how often in a few words: who writes ten messages at once needs one answer, and who writes later
+/// one as well.
+pub(super) const SHORTLY: TimeDelta = TimeDelta::minutes(1);
+
+/// These words.
+pub(super) const AS_BEFORE: &str =
+    "it came as the one that was not taken before, and the reason is the same; it answers nothing";
 
 /// Why something is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

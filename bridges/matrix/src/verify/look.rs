@@ -1,7 +1,7 @@
 //! `vigie matrix status`: the account, its keys, its rooms and the people in them.
 
 use matrix_sdk::{
-    Client,
+    Client, RoomState,
     encryption::{backups::BackupState, recovery::RecoveryState},
     ruma::{RoomId, UserId},
 };
@@ -102,7 +102,7 @@ impl MatrixBridge {
             backup: backup(encryption.backups().state()),
             heard: health.heard,
             trouble: health.trouble,
-            rooms: rooms.into_iter().map(|row| room(&client, row)).collect(),
+            rooms: rooms.into_iter().filter_map(|row| room(&client, row)).collect(),
             people: stand(&client, &self.store, self.everybody(people)).await.map_err(unread)?,
             unsigned_read: self.policy.unsigned_devices == Rule::Accept,
             sealed,
@@ -139,11 +139,12 @@ async fn stand(
     Ok(all)
 }
 
-fn room(client: &Client, row: RoomRow) -> RoomLook {
+/// A room we are in; of one we left, the bridge's file may hear later.
+fn room(client: &Client, row: RoomRow) -> Option<RoomLook> {
     let RoomRow { room, kind, encrypted } = row;
-    let known = RoomId::parse(&room).ok().and_then(|id| client.get_room(&id));
-    let name = known.and_then(|known| known.cached_display_name()).map(|name| name.to_string());
-    RoomLook { room, name, kind, encrypted }
+    let known = RoomId::parse(&room).ok().and_then(|id| client.get_room(&id))?;
+    let name = known.cached_display_name().map(|name| name.to_string());
+    (known.state() == RoomState::Joined).then_some(RoomLook { room, name, kind, encrypted })
 }
 
 fn recovery(state: RecoveryState) -> Backup {

@@ -6,7 +6,10 @@ use axum::{
 };
 use serde::Deserialize;
 use std::sync::Arc;
-use vigie_core::id::{MessageId, ThreadId};
+use vigie_core::{
+    bridge::Level,
+    id::{MessageId, ThreadId},
+};
 
 use super::{Person, Refusal};
 use crate::{
@@ -120,7 +123,14 @@ impl PhoneBridge {
         let id = person.id.clone();
         Ok(match self.store.run(move |db| store::changes(db, &id, from)).await? {
             Continue::Changes(changes) => {
-                ContinueView::Changes(self.viewer(person).changes(changes))
+                let mut view = self.viewer(person).changes(changes);
+                for (from, level) in view.rings() {
+                    // One chat for several people: each has their own quiet hours and mutes.
+                    if self.is_hushed(&person.id, from).await {
+                        *level = Level::Note;
+                    }
+                }
+                ContinueView::Changes(view)
             }
             Continue::Anew => ContinueView::Anew,
         })

@@ -143,6 +143,18 @@ pub(crate) struct ChangesView {
     pub(crate) more: bool,
 }
 
+impl ChangesView {
+    /// What would make a sound, and whose words each is.
+    pub(crate) fn rings(&mut self) -> impl Iterator<Item = (Option<&SessionName>, &mut Level)> {
+        self.messages.iter_mut().filter_map(|message| match &mut message.what {
+            WhatView::Post { from, level, .. } if *level == Level::Ring => {
+                Some((from.as_ref(), level))
+            }
+            WhatView::Post { .. } | WhatView::Text { .. } | WhatView::Notice { .. } => None,
+        })
+    }
+}
+
 /// Turns rows into views for one person at one moment.
 pub(crate) struct Viewer<'a> {
     pub(crate) ids: &'a Ids,

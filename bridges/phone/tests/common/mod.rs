@@ -31,7 +31,7 @@ use vigie_core::{
     bridge::{
         Accepted, Bridge, Heard, Inbox, NotAccepted, Noted, Place, Post, Said, Say, SessionLook,
     },
-    id::{BridgeName, ChatId, DeliveryId, MessageId, ThreadId},
+    id::{BridgeName, ChatId, DeliveryId, MessageId, SessionName, ThreadId},
 };
 use vigie_phone::{CHAT, NAME, Options, Person, PhoneBridge, Retry, assets_router};
 
@@ -195,6 +195,7 @@ pub(crate) struct Script {
     refusals: Mutex<VecDeque<String>>,
     poison: Mutex<Option<String>>,
     notice: Mutex<Option<String>>,
+    hushed: Mutex<Vec<(String, Option<String>)>>,
     heard: watch::Sender<Vec<(Heard, bool)>>,
 }
 
@@ -210,6 +211,11 @@ impl Script {
 
     pub(crate) fn answer_with(&self, notice: &str) {
         *self.notice.lock().unwrap() = Some(notice.into());
+    }
+
+    /// From now on nothing of that session makes a sound for that person.
+    pub(crate) fn hush(&self, person: &str, session: Option<&str>) {
+        self.hushed.lock().unwrap().push((person.into(), session.map(ToOwned::to_owned)));
     }
 
     /// What was handed in so far, with whether it was accepted.
@@ -260,6 +266,16 @@ impl Inbox for Script {
 
     async fn admits(&self, _bridge: &BridgeName, _from: &str) -> Result<bool, NotAccepted> {
         Ok(true)
+    }
+
+    async fn is_hushed(
+        &self,
+        _bridge: &BridgeName,
+        from: &str,
+        session: Option<&SessionName>,
+    ) -> Result<bool, NotAccepted> {
+        let session = session.map(ToString::to_string);
+        Ok(self.hushed.lock().unwrap().contains(&(from.to_owned(), session)))
     }
 }
 

@@ -22,7 +22,10 @@ pub(crate) const PARTS: [&str; 3] = ["desk-live", "desk-history", "desk-day"];
 
 /// All of them print ten lines a second.
 const SESSIONS: usize = 50;
-const PACE: &str = "100";
+const PRINTER: &str = "[[agent]]\nname = \"printer\"\nkind = \"shell\"\nprogram = \"sh\"\n\
+    prompt_ends = \"ready> \"\nenv = { PS1 = \"ready> \" }\n";
+const PRINTS: &str =
+    "n=0; while sleep 0.1; do n=$((n+1)); echo \"line $n of many, as a build prints them\"; done";
 /// What each browser shows.
 const PAGES: [&str; 3] = ["/board", "/sessions/PD-2", "/audit?show=all"];
 /// How long the processor is looked at.
@@ -62,17 +65,16 @@ async fn browser(home: &Home, path: &str) -> Result<Browser> {
 }
 
 async fn live(folder: &Path, vigie: &Path) -> Result<Vec<Figure>> {
-    let mut home = Home::new(folder, vigie, "[[agent]]\nname = \"demo\"\nkind = \"demo\"\n")?;
-    home.env.push(("VIGIE_DEMO_PACE", PACE.into()));
+    let mut home = Home::new(folder, vigie, PRINTER)?;
     home.up().await?;
     let names: Vec<_> = (1..=SESSIONS).map(|number| format!("PD-{number}")).collect();
     for name in &names {
-        home.open_session(name, "demo").await?;
+        home.open_session(name, "printer").await?;
     }
     for name in &names {
         home.session_is(name, &["idle"]).await?;
         let path = format!("/sessions/{name}/send");
-        let _: Value = home.desk().post(&path, &json!({ "text": "stream 1000000" })).await?;
+        let _: Value = home.desk().post(&path, &json!({ "text": PRINTS })).await?;
     }
     for name in &names {
         home.session_is(name, &["working"]).await?;

@@ -96,6 +96,17 @@ impl Machine {
         }
     }
 
+    /// After a usage limit the program would go on by itself; whether it does is for the daemon to say, which
+    /// keeps the order, budgets and what was stopped meanwhile. One Esc takes that back.
+    pub(super) fn stay_stopped(&mut self, now: Instant) {
+        let waits = self.goes_on_alone && self.turns.is_empty();
+        let idle_for = now.duration_since(self.status_since);
+        if waits && self.status == Some(Status::Idle) && idle_for >= IDLE_MEANS_OVER {
+            self.acts.push(Act::Keys(ESC.into()));
+            self.goes_on_alone = false;
+        }
+    }
+
     /// Esc, "no" at the desk and a blocked prompt end a turn without any hook: only the registry
     /// shows it.
     pub(super) fn notice_end_of_turn(&mut self, now: Instant) {

@@ -215,6 +215,22 @@ fn a_stop_when_nothing_runs_is_answered_and_presses_nothing() {
 }
 
 #[test]
+fn what_a_limit_cut_off_does_not_go_on_by_itself() {
+    let mut scene = Scene::working();
+    scene.hook("StopFailure", json!({ "error": "rate_limit", "last_assistant_message": "limit" }));
+    scene.becomes(Status::Idle);
+    let keys = |acts: &[Act]| acts.iter().filter(|act| matches!(act, Act::Keys(_))).count();
+    let acts = scene.after(1000);
+    assert!(acts.contains(&key(b"\x1b")) && keys(&acts) == 1, "{acts:?}");
+    assert_eq!(keys(&scene.after(10_000)), 0, "a second on an empty box would open a menu");
+    // An overload ends no other way than it did.
+    let mut scene = Scene::working();
+    scene.hook("StopFailure", json!({ "error": "overloaded", "last_assistant_message": "529" }));
+    scene.becomes(Status::Idle);
+    assert_eq!(keys(&scene.after(10_000)), 0);
+}
+
+#[test]
 fn a_stop_in_a_dialog_refuses_the_request_and_types_nothing() {
     let mut scene = Scene::working();
     let (request, mut answer) = scene.asks();

@@ -115,7 +115,7 @@ impl Work<'_> {
     }
 
     /// Whether a turn that nobody began is the one that was cut off: Claude Code goes on by itself after a
-    /// usage limit (`autoContinueAtUsageLimit`, 2.1.332), and would be told twice.
+    /// usage limit where nobody took that back (`autoContinueAtUsageLimit`, 2.1.332), and would be told twice.
     pub(in crate::decide) fn may_go_on_by_itself(&self, id: SessionId) -> bool {
         let session = self.state.sessions.get(&id).filter(|session| session.cut.is_some());
         let trouble = session.and_then(|session| self.state.trouble_of(&session.agent));

@@ -3,7 +3,7 @@
 use crate::{
     Timestamp,
     bridge::{Body, Level, Post},
-    decide::show,
+    decide::{afford::Spender, show},
     id::AccountName,
     limit::{clock, clock_and_zone},
     outage::{Named, Stand, Trouble, Why},
@@ -65,7 +65,12 @@ pub(super) fn detail(trouble: &Trouble, usual: Option<&str>) -> String {
 }
 
 /// The one message about it.
-pub(super) fn post(state: &State, account: &AccountName, trouble: &Trouble) -> Post {
+pub(super) fn post(
+    state: &State,
+    account: &AccountName,
+    trouble: &Trouble,
+    now: Timestamp,
+) -> Post {
     let usual = state.rules.accounts.zone.as_deref();
     let level = match trouble.stand {
         Stand::UntilSaid => Level::Ring,
@@ -79,9 +84,11 @@ pub(super) fn post(state: &State, account: &AccountName, trouble: &Trouble) -> P
     }
     let mut held: Vec<_> = state.held(account).collect();
     held.sort_by_key(|session| super::order(state, session));
-    text.push(&held_words(state, account, &held), None);
+    let poor = |session: &&Session| state.waits_for_somebody(&Spender::Session(session.id), now);
+    text.push(&held_words(state, account, &held, poor), None);
+    let all = if held.iter().any(poor) { "What waits for this alone" } else { "All of it" };
     let some = held.first().copied().or_else(|| state.of_account(account).next());
-    let next = next_words(account, trouble, some.map(|session| session.name.as_str()));
+    let next = next_words(account, trouble, some.map(|session| session.name.as_str()), all);
     text.push(&format!("\n{next}"), None);
     show::note(level, text, vec![])
 }
@@ -146,8 +153,13 @@ fn headline(account: &AccountName, trouble: &Trouble, usual: Option<&str>) -> St
     }
 }
 
-/// "Held: PD-285 (cut off, 2 messages wait), PD-290 (1 message waits)."
-fn held_words(state: &State, account: &AccountName, held: &[&Session]) -> String {
+/// "Held: PD-285 (cut off, 2 messages wait), PD-290 (1 message waits, and its money is spent)."
+fn held_words(
+    state: &State,
+    account: &AccountName,
+    held: &[&Session],
+    poor: impl Fn(&&Session) -> bool,
+) -> String {
     let of = |session: &&Session| {
         let queued = state.line_of(session.id).filter(|p| p.state == PromptState::Queued).count();
         let waits = match queued {
@@ -156,7 +168,8 @@ fn held_words(state: &State, account: &AccountName, held: &[&Session]) -> String
             queued => Some(format!("{queued} messages wait")),
         };
         let cut = session.cut.as_ref().map(|_| "cut off".to_owned());
-        let what: Vec<_> = cut.into_iter().chain(waits).collect();
+        let spent = poor(session).then(|| "and its money is spent".to_owned());
+        let what: Vec<_> = cut.into_iter().chain(waits).chain(spent).collect();
         format!("{} ({})", session.name, what.join(", "))
     };
     let steps = state.held_steps(account).filter_map(|(run, step)| {
@@ -174,18 +187,23 @@ fn held_words(state: &State, account: &AccountName, held: &[&Session]) -> String
     format!("Held: {}.", names.join(", "))
 }
 
-/// What follows by itself, and what a person can do.
-fn next_words(account: &AccountName, trouble: &Trouble, session: Option<&str>) -> String {
+/// What follows by itself, and what a person can do. `all`: of what that is true.
+fn next_words(
+    account: &AccountName,
+    trouble: &Trouble,
+    session: Option<&str>,
+    all: &str,
+) -> String {
     let name = session.unwrap_or("NAME");
     match (trouble.why, trouble.stand) {
         (_, Stand::GoesOn { .. }) => {
             "What is held goes in now, one session after the other.".into()
         }
         (Why::Limit | Why::Overload | Why::Billing, Stand::Until { .. }) => format!(
-            "All of it goes on by itself then. /retry {account} tries it now; /handover {name} AGENT gives a story to another agent."
+            "{all} goes on by itself then. /retry {account} tries it now; /handover {name} AGENT gives a story to another agent."
         ),
         (Why::Login, Stand::Until { .. } | Stand::UntilSaid) => format!(
-            "At the desk: vigie attach {name}, log in there (Claude Code: type /login). All of it goes on once a turn works again, or with /retry {account}."
+            "At the desk: vigie attach {name}, log in there (Claude Code: type /login). {all} goes on once a turn works again, or with /retry {account}."
         ),
         (Why::Billing, Stand::UntilSaid) => format!(
             "Put money on it, or give it another key; then /retry {account}. /handover {name} AGENT gives a story to another agent."

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use vigie_workflow::{
-    language::Step,
+    language::{Step, Triggers},
     run::{Frozen, Outcome, Report, Spent, StepState, Sum},
     value::StepPath,
 };
@@ -174,6 +174,8 @@ fn made_of(frozen: &Frozen) -> MadeOf {
 fn workflow_view(known: &Known, runs: &Runs, now: Timestamp) -> WorkflowView {
     let workflow = known.source.as_ref().map(|source| &source.workflow);
     let schedules = schedules(known);
+    let begins = |on: &Triggers| !on.cron.is_empty() || on.webhook.is_some();
+    let begins = workflow.is_some_and(|workflow| begins(&workflow.on));
     let mut next = Vec::new();
     let mut at = now;
     while next.len() < FIRES
@@ -194,7 +196,7 @@ fn workflow_view(known: &Known, runs: &Runs, now: Timestamp) -> WorkflowView {
             .unwrap_or_else(|| "UTC".into()),
         errors: errors_of(known),
         cost: cost_of(&known.name, runs),
-        triggers: has_triggers(known),
+        triggers: has_triggers(known) || !begins,
     }
 }
 

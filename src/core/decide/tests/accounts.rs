@@ -279,6 +279,24 @@ fn a_day_that_keeps_a_session_is_let_go_on_by_the_sessions_name() {
 }
 
 #[test]
+fn more_for_the_day_is_no_more_for_the_stories_that_have_used_up_theirs() {
+    let budgets = Budgets { day: Some(5000), story: Some(1000), ..Budgets::default() };
+    let mut w = world(budgets, &["PD-1", "PD-2"]);
+    for name in ["PD-1", "PD-2"] {
+        works(&mut w, name, "go");
+        pays(&mut w, name, name, 1000);
+        w.report(name, AgentEvent::Interrupted { turn: None });
+        w.doing(name, crate::agent::Doing::Idle);
+    }
+    let words = budget(&mut w, "day", Wanted::More);
+    assert!(words.ends_with("may cost $0.01; under $0.01 is spent."), "{words}");
+    w.step(crate::decide::Event::Tick);
+    assert_eq!((w.handed("PD-1").len(), w.handed("PD-2").len()), (1, 1), "both still ask");
+    let limits = w.state.accounts.values().filter(|it| it.renewed > 0);
+    assert_eq!(limits.count(), 1, "the day's alone");
+}
+
+#[test]
 fn a_day_that_is_used_up_is_over_at_its_midnight_though_nothing_else_happens() {
     let mut w = world(Budgets { day: Some(1000), ..Budgets::default() }, &["docs"]);
     works(&mut w, "docs", "go");
@@ -388,4 +406,37 @@ fn more_in_words_is_for_whatever_keeps_that_session() {
     );
     w.wait(chrono::TimeDelta::seconds(10));
     assert_eq!(w.handed("PD-1").len(), handed + 1, "and it goes on");
+}
+
+#[test]
+fn who_waits_for_money_keeps_nobody_of_their_account_waiting() {
+    let mut w = world(Budgets { story: Some(1000), ..Budgets::default() }, &["PD-1", "PD-2"]);
+    works(&mut w, "PD-1", "go");
+    pays(&mut w, "PD-1", "a", 1000);
+    w.report("PD-1", AgentEvent::Interrupted { turn: None });
+    w.doing("PD-1", crate::agent::Doing::Idle);
+    w.writes("[PD-1] again");
+    works(&mut w, "PD-2", "go");
+    let failed = AgentEvent::TurnFailed {
+        turn: None,
+        kind: crate::agent::FailureKind::Limit,
+        text: "You've hit your session limit".into(),
+    };
+    w.wait(chrono::TimeDelta::seconds(1));
+    w.report("PD-2", failed);
+    w.doing("PD-2", crate::agent::Doing::Idle);
+    let mut texts = w.shown.iter().map(crate::decide::tests::world::Shown::text);
+    let held = texts.rfind(|text| text.contains("Held: ")).unwrap();
+    assert!(held.contains("PD-1 (cut off, 1 message waits, and its money is spent)"), "{held}");
+    assert!(held.contains("What waits for this alone goes on by itself then."), "{held}");
+    let view = w.state.limited(w.state.session_named("PD-1").unwrap(), w.now).unwrap();
+    assert_eq!(view.ends, crate::outage::Ends::BySomebody, "nothing hides it: {}", view.words);
+    w.ask(Command::RetryAccount { account: None }).unwrap();
+    w.takes("PD-2");
+    w.finishes("PD-2", "Done.");
+    w.wait(chrono::TimeDelta::seconds(10));
+    assert!(w.state.troubles.is_empty(), "{:?}", w.state.troubles);
+    w.writes("[PD-2] more");
+    assert_eq!(w.handed("PD-2"), ["go", GO_ON, "more"], "at once");
+    assert_eq!(w.handed("PD-1"), ["go"]);
 }

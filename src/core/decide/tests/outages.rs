@@ -10,7 +10,7 @@ use crate::{
     caller::{Confirmed, Letter},
     command::{Command, Refusal, Reply, Start},
     id::{AccountName, AgentName, HumanId, TurnId},
-    outage::{Stand, Why},
+    outage::{Named, Stand, Why},
     session::Life,
 };
 
@@ -76,6 +76,37 @@ impl World {
     fn retries(&mut self, account: Option<&str>) -> Result<Reply, Refusal> {
         self.ask(Command::RetryAccount { account: account.map(Into::into) })
     }
+}
+
+#[test]
+fn a_try_before_the_named_time_does_not_make_it_forgotten() {
+    let mut w = World::with(&["PD-285"]);
+    w.is_cut_off("PD-285");
+    let Some(Stand::Until { at, .. }) = w.stand() else { panic!("{:?}", w.stand()) };
+    w.until(reset() - TimeDelta::seconds(40));
+    w.retries(Some("demo")).unwrap();
+    w.wait(TimeDelta::seconds(1));
+    w.takes("PD-285");
+    w.hits_limit("PD-285");
+    let Some(Stand::Until { at: again, named: Named::ByAgent }) = w.stand() else {
+        panic!("{:?}", w.stand())
+    };
+    assert!((again - at).abs() < TimeDelta::seconds(45), "{again} is as good as {at}");
+    assert_eq!(w.about_account("demo").len(), 1, "one message, brought up to date");
+    w.until(again + TimeDelta::seconds(1));
+    assert_eq!(w.handed("PD-285"), ["go", GO_ON, GO_ON]);
+}
+
+#[test]
+fn a_try_within_the_minute_that_was_named_is_made_again_soon() {
+    let mut w = World::with(&["PD-285"]);
+    w.is_cut_off("PD-285");
+    w.until(reset() + TimeDelta::seconds(21));
+    w.takes("PD-285");
+    w.hits_limit("PD-285");
+    assert_eq!(w.about_account("demo").len(), 1, "the same limit, not another");
+    w.wait(TimeDelta::seconds(21));
+    assert_eq!(w.handed("PD-285"), ["go", GO_ON, GO_ON]);
 }
 
 #[test]

@@ -403,3 +403,21 @@ fn the_case_of_what_was_begun_at_the_desk() {
     let third = asks(&mut w, "PD-285", "r3");
     assert_eq!(level(&w, third, "1001"), Level::Ring);
 }
+
+#[test]
+fn in_a_chat_for_all_each_has_their_own_quiet_hours_and_mutes() {
+    let mut w = evening();
+    let phone = crate::id::BridgeName::new("phone");
+    let pd = "PD-285".parse::<crate::id::SessionName>().unwrap();
+    let hushed = |w: &World, who: &str, session| w.state.is_hushed_on(&phone, who, session, w.now);
+    assert!(!hushed(&w, "owner", Some(&pd)) && !hushed(&w, "nobody", None));
+    w.ask(Command::Mute { words: "PD-285 1h".into() }).unwrap();
+    assert!(hushed(&w, "owner", Some(&pd)), "whoever muted it");
+    assert!(!hushed(&w, "owner", None) && !hushed(&w, "mate", Some(&pd)));
+    until(&mut w, "2026-11-30T23:00:00Z");
+    assert!(hushed(&w, "owner", None) && hushed(&w, "mate", None), "at night");
+    w.state.rules.ringing.urgent.push(Urgent::Named("pd-2*".into()));
+    assert!(hushed(&w, "mate", None) && !hushed(&w, "mate", Some(&pd)));
+    w.state.rules.ringing.urgent.push(Urgent::Kind(Kind::Failure));
+    assert!(!hushed(&w, "mate", None), "it could be a failure");
+}

@@ -54,6 +54,19 @@ fn a_session_that_gives_no_sign_is_told_of_once_with_the_reason() {
 }
 
 #[test]
+fn who_waited_for_a_person_gives_a_sign_again_from_the_answer_on() {
+    let mut w = works();
+    is_silent(&mut w, None);
+    w.asks_to_run("PD-285", "r-1", "npm publish");
+    w.wait(TimeDelta::minutes(25));
+    w.writes("approve");
+    w.wait(TimeDelta::minutes(9));
+    assert!(told(&w).is_empty(), "it was a person who took their time");
+    w.wait(TimeDelta::minutes(2));
+    assert_eq!(told(&w).len(), 1);
+}
+
+#[test]
 fn a_server_of_the_agents_own_is_no_command_that_runs() {
     let mut w = World::with(&["PD-285"]);
     w.state.rules.ringing.stuck_after = Some(TimeDelta::minutes(10));

@@ -26,7 +26,11 @@ fn view(name: &str, state: &str) -> StepView {
 }
 
 fn drawn(graph: &[GraphStep], steps: &[StepView]) -> String {
-    draw("/runs/release-1", graph, steps, Timestamp::default()).into_string()
+    whole(graph, steps).picture.into_string()
+}
+
+fn whole(graph: &[GraphStep], steps: &[StepView]) -> Drawing {
+    draw("/runs/release-1", graph, steps, Timestamp::default())
 }
 
 fn boxes(shown: &str) -> usize {
@@ -54,8 +58,8 @@ fn the_library_and_the_rows_keep_to_the_order() {
     let by_name = BTreeMap::new();
     let nodes: Vec<_> =
         graph.iter().map(|step| node(step, &by_name, &[], Timestamp::default())).collect();
-    let arrows = arrows(&graph);
-    for layout in [with_library(&nodes, &arrows).unwrap(), in_rows(&nodes, &arrows, NARROW)] {
+    let (blocks, arrows) = blocks(&nodes, &arrows(&graph), NARROW);
+    for layout in [with_library(&blocks, &arrows).unwrap(), in_rows(&blocks, &arrows)] {
         let y = |place: usize| layout.at[place].1;
         assert!(y(0) < y(1) && (y(1) - y(2)).abs() < 1.0 && y(2) < y(3));
         assert!((layout.at[1].0 - layout.at[2].0).abs() >= NARROWEST);
@@ -64,18 +68,44 @@ fn the_library_and_the_rows_keep_to_the_order() {
 }
 
 #[test]
-fn sixty_steps_at_once_fit_a_phone_and_a_page() {
+fn sixty_steps_at_once_stand_in_a_frame_that_fits_a_phone_and_a_page() {
     let mut graph = vec![step("first", &[])];
     let names: Vec<_> = (0..58).map(|number| format!("lens-{number}")).collect();
     graph.extend(names.iter().map(|name| step(name, &["first"])));
     let needs: Vec<_> = names.iter().map(String::as_str).collect();
     graph.push(step("last", &needs));
-    assert!(is_wide(&graph));
-    let shown = drawn(&graph, &[]);
-    assert_eq!((shown.matches("<svg").count(), boxes(&shown)), (2, 120), "{shown}");
-    for (class, width) in [("narrow", "380"), ("wide", "1120")] {
-        let picture = shown.split(&format!("class=\"graph {class}\" viewBox=\"")).nth(1).unwrap();
-        assert_eq!(picture.split(' ').nth(2), Some(width), "{class}");
+    let Drawing { picture, wide } = whole(&graph, &[]);
+    let shown = picture.into_string();
+    assert!(wide && !shown.contains("scroll-x"), "{shown}");
+    assert_eq!(shown.matches("class=\"frame\"").count(), 2, "{shown}");
+    assert_eq!((shown.matches("<svg").count(), boxes(&shown)), (2, 122), "{shown}");
+    assert_eq!(shown.matches("class=\"edge").count(), 4, "the frame is what is needed and needs");
+    let widths = shown
+        .split("viewBox=\"")
+        .skip(1)
+        .map(|rest| rest.split(' ').nth(2).unwrap().parse::<f64>().unwrap());
+    let widths: Vec<_> = widths.collect();
+    assert!(widths[0] <= STILL_NARROW && widths[1] <= WIDE, "{widths:?}");
+}
+
+#[test]
+fn what_is_wider_than_its_place_is_moved_there_and_no_line_runs_under_a_step() {
+    // Eight that begin, each needed by another: nothing that one frame may hold.
+    let names: Vec<_> = (0..8).map(|at| (format!("begin-{at}"), format!("then-{at}"))).collect();
+    let begin = names.iter().map(|(begin, _)| step(begin, &[]));
+    let then = names.iter().map(|(begin, then)| step(then, &[begin]));
+    let graph: Vec<_> = begin.chain(then).collect();
+    let Drawing { picture, wide } = whole(&graph, &[]);
+    let shown = picture.into_string();
+    assert!(wide && shown.contains("class=\"graph broad\""), "{shown}");
+    assert!(shown.contains("tabindex=\"0\"") && !shown.contains("class=\"frame\""));
+    let by_name = BTreeMap::new();
+    let nodes: Vec<_> =
+        graph.iter().map(|step| node(step, &by_name, &[], Timestamp::default())).collect();
+    let (blocks, arrows) = blocks(&nodes, &arrows(&graph), NARROW);
+    for layout in [with_library(&blocks, &arrows).unwrap(), in_rows(&blocks, &arrows)] {
+        let rows = layout.at.iter().map(|(_, y)| format!("{y:.0}")).collect::<BTreeSet<_>>();
+        assert_eq!(rows.len(), 2, "a row of what begins, and one of what follows");
     }
 }
 
@@ -87,8 +117,9 @@ fn sixty_steps_in_a_line_are_one_column() {
         at => step(name, &[&names[at - 1]]),
     });
     let graph: Vec<_> = line.collect();
-    assert!(!is_wide(&graph));
-    let shown = drawn(&graph, &[]);
+    let Drawing { picture, wide } = whole(&graph, &[]);
+    let shown = picture.into_string();
+    assert!(!wide);
     assert_eq!((shown.matches("<svg").count(), boxes(&shown)), (1, 60));
 }
 

@@ -87,7 +87,6 @@ fn change(prompt: &Prompt) -> Markup {
 
 fn facts(page: &SessionPage) -> Markup {
     let session = &page.view.session;
-    let by = page.view.started_by.clone().unwrap_or_else(|| "a person".into());
     html! {
         section.band aria-labelledby="about" {
             h2 id="about" { "About" }
@@ -98,7 +97,10 @@ fn facts(page: &SessionPage) -> Markup {
                 }
                 dt { "Folder" } dd { code { (said(&session.cwd)) } }
                 dt { "Agent" } dd { (session.agent) }
-                dt { "Started" } dd { (day_and_clock(session.created)) " by " (said(&by)) }
+                dt { "Started" } dd {
+                    (day_and_clock(session.created))
+                    @if let Some(by) = &page.view.started_by { " by " (said(by)) }
+                }
                 dt { (if session.life.is_live() { "Since" } else { "Over" }) }
                 dd { (clock(session.life.since())) ", " (age(session.life.since(), page.now)) }
                 @if let Some(summary) = &session.summary { dt { "Says" } dd dir="auto" { (said(&summary.text)) } }

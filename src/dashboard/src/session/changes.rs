@@ -105,7 +105,17 @@ fn listed(session: &Session, changes: &Changes) -> Markup {
                     span { (numbers(file.text)) }
                 } }
             }
-            @for name in new { li { div.line { span { (said(name)) } span.small.dim { "not yet in git" } } } }
+            @for name in new {
+                li { div.line {
+                    span { (said(name)) " " span.small.dim { "not yet in git" } }
+                    // A name that git had to quote, and a folder, are no file's.
+                    @if !name.ends_with(['/', '"']) {
+                        form method="get" action=(format!("/sessions/{}/file", session.id)) {
+                            button.btn.quiet name="path" value=(name) { "Get" }
+                        }
+                    }
+                } }
+            }
         }
     }
 }

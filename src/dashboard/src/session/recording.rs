@@ -13,7 +13,8 @@ pub struct Recorded {
 
 pub(super) fn pane(session: &Session, recorded: &Recorded) -> Markup {
     let Session { id, run, name, .. } = session;
-    let length = recorded.length.as_secs();
+    // The end of the slider is the end of it, whatever part of a second is left.
+    let length = recorded.length.as_secs() + u64::from(recorded.length.subsec_nanos() > 0);
     html! {
         div.term-box id=(format!("play-{run}")) data-keep data-player=(format!("/sessions/{id}/recording")) {
             pre.term tabindex="0" role="region" aria-label=(format!("Recording of {name}")) data-columns=(recorded.columns) {

@@ -17,6 +17,8 @@ pub struct Talk {
     pub before: usize,
     /// And how many after.
     pub after: usize,
+    /// Megabytes at the beginning of its file that are not read.
+    pub unread: u64,
     /// An agent that writes nothing down: what its terminal printed, the newest part.
     pub printed: Option<String>,
 }
@@ -69,7 +71,7 @@ impl Said {
 }
 
 pub(super) fn pane(session: &Session, talk: &Talk) -> Markup {
-    let Talk { said: all, before, after, printed } = talk;
+    let Talk { said: all, before, after, unread, printed } = talk;
     if let Some(printed) = printed {
         return html! {
             p.small.dim { "This agent writes no conversation down. What its terminal printed:" }
@@ -82,6 +84,9 @@ pub(super) fn pane(session: &Session, talk: &Talk) -> Markup {
     let at = |before: usize| format!("/sessions/{}?view=conversation&before={before}", session.id);
     html! {
         p.small { a href="#end" { "To the end" } }
+        @if *before == 0 && *unread > 0 {
+            p.small.dim { "What was said before stands in the first " (unread) " MB of the agent's own file, which are not read." }
+        }
         @if *before > 0 { p.small { a href=(at(*before)) { "Older, " (before) " more" } } }
         @for turn in turns(all) { (one(session, turn)) }
         span id="end" {}
