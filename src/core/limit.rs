@@ -42,8 +42,7 @@ pub struct Reset {
 pub fn named_reset(error: &str, at: Timestamp, zone: Option<&str>) -> Option<Reset> {
     let found = epoch(error).map(|time| Reset { at: time, zone: None });
     let found = found.or_else(|| in_words(error, at, zone))?;
-    (found.at > at - JUST_PASSED && found.at <= at + FURTHEST)
-        .then(|| Reset { at: found.at.max(at), ..found })
+    (found.at > at - JUST_PASSED && found.at <= at + FURTHEST).then_some(found)
 }
 
 /// Seconds or milliseconds since 1970 behind a bar.
@@ -306,7 +305,7 @@ mod tests {
         );
         // It came a moment after the time it names: that time is meant, not tomorrow's.
         let late = named_reset("resets 3am", time("2026-01-06T03:00:40Z"), None).unwrap();
-        assert_eq!(late.at, time("2026-01-06T03:00:40Z"));
+        assert_eq!(late.at, time("2026-01-06T03:00:00Z"));
         assert_eq!(reset("resets 3am", "2026-01-06T03:20:00Z", None).unwrap(), "2026-01-07T03:00Z");
         assert_eq!(
             reset("resets Jan 2, 1am", "2026-12-30T09:00:00Z", None).unwrap(),

@@ -291,7 +291,7 @@ impl Work<'_> {
             Why::Login => return Stand::UntilSaid,
             Why::Billing => {
                 return match named {
-                    Some(at) => Stand::Until { at, named: Named::ByAgent },
+                    Some(at) => Stand::Until { at: at.max(self.now), named: Named::ByAgent },
                     None => Stand::UntilSaid,
                 };
             }

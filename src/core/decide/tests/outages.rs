@@ -107,6 +107,11 @@ fn a_try_within_the_minute_that_was_named_is_made_again_soon() {
     assert_eq!(w.about_account("demo").len(), 1, "the same limit, not another");
     w.wait(TimeDelta::seconds(21));
     assert_eq!(w.handed("PD-285"), ["go", GO_ON, GO_ON]);
+    w.until(reset() + TimeDelta::seconds(61));
+    w.takes("PD-285");
+    w.hits_limit("PD-285");
+    w.wait(TimeDelta::seconds(59));
+    assert_eq!(w.handed("PD-285").len(), 3, "a named time that was wrong is tried more rarely");
 }
 
 #[test]
